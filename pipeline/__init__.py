@@ -1,0 +1,17 @@
+"""Rehearsal: turn recorded agent runs into a better agent, and prove how.
+
+Importing this package pins the processor's instruction set before torch, MKL or oneDNN read it: equal seeds then give
+equal bits on any x86-64 machine with AVX2. A value that is already set in the process's environment wins.
+"""
+
+import os
+
+for _name, _value in (
+    ("ATEN_CPU_CAPABILITY", "avx2"),
+    ("MKL_CBWR", "AVX2"),
+    ("ONEDNN_MAX_CPU_ISA", "AVX2"),
+    ("TOKENIZERS_PARALLELISM", "false"),
+    ("HF_HUB_DISABLE_TELEMETRY", "1"),
+    ("DO_NOT_TRACK", "1"),
+):
+    os.environ.setdefault(_name, _value)

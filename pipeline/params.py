@@ -1,0 +1,238 @@
+"""params.yaml as validated, frozen models.
+
+Every value has one place and one type. An unknown key is an error with a did-you-mean; a wrong value names its path
+(`rl.learning_rate`), what was found and what is allowed.
+"""
+
+import difflib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from pipeline.errors import ParamsError
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[int, Field(gt=0)]
+Count = Annotated[int, Field(ge=0)]
+Rate = Annotated[float, Field(gt=0)]
+
+
+class Section(BaseModel):
+    """A frozen group of values; unknown keys are errors."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class DemoParams(Section):
+    """The scripted agent whose runs the demo ingests."""
+
+    enabled: bool
+    groups: Positive
+    tries: Positive
+    skip: Share
+    slip: Share
+
+
+class IngestParams(Section):
+    """Bounds on what is read."""
+
+    max_line_mb: Positive
+
+
+class SynthesizeParams(Section):
+    """How many tasks and demonstrations are made."""
+
+    environments: Annotated[tuple[Literal["claims"], ...], Field(min_length=1)]
+    train: Positive
+    valid: Positive
+    eval: Positive
+    demos: Count
+
+
+class CurateParams(Section):
+    """What is imitated."""
+
+    harness: Literal["same", "any"]
+    sources: Annotated[tuple[Literal["traces", "demos"], ...], Field(min_length=1)]
+    min_outcome: float
+    max_tokens: Positive
+    valid_share: Share
+
+
+class BaseParams(Section):
+    """The model to start from."""
+
+    model: str
+    vocab_size: Annotated[int, Field(ge=300)]
+    hidden_size: Positive
+    layers: Positive
+    heads: Positive
+    head_dim: Positive
+    intermediate_size: Positive
+    max_positions: Positive
+
+
+class SftParams(Section):
+    """Supervised fine-tuning."""
+
+    epochs: Positive
+    batch_size: Positive
+    learning_rate: Rate
+    warmup: Share
+    weight_decay: Annotated[float, Field(ge=0)]
+    eval_every: Positive
+    patience: Positive
+    checkpoint_every: Positive
+
+
+class RolloutParams(Section):
+    """How episodes are run."""
+
+    engine: Literal["transformers"]
+    chunk: Positive
+    slots: Positive
+    max_turns: Positive
+    max_new_tokens: Positive
+    max_context: Positive
+    max_malformed: Count
+    temperature: Rate
+    tool_timeout: Rate
+
+
+class RewardParams(Section):
+    """How grades become a reward."""
+
+    success_at: float
+    weights: Annotated[dict[str, Annotated[float, Field(ge=0)]], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> "RewardParams":
+        if not sum(self.weights.values()) > 0:
+            raise ValueError("at least one weight must be above 0")
+        return self
+
+
+class ProfileParams(Section):
+    """Measuring pass rates before training."""
+
+    tries: Annotated[int, Field(ge=2)]
+    tasks: Count
+
+
+class FilterParams(Section):
+    """Which tasks carry a learning signal."""
+
+    min_spread: Annotated[float, Field(ge=0)]
+    pass_rate: tuple[Share, Share]
+    min_valid: Annotated[int, Field(ge=2)]
+    keep_solved: Share
+
+
+class HorizonParams(Section):
+    """The curriculum over the horizon."""
+
+    rounds: Annotated[tuple[Positive, ...], Field(min_length=1)]
+    every: Positive
+
+
+class RlParams(Section):
+    """Multi-turn reinforcement learning."""
+
+    steps: Positive
+    groups: Positive
+    tries: Annotated[int, Field(ge=2)]
+    updates: Positive
+    learning_rate: Rate
+    clip_low: Rate
+    clip_high: Rate
+    beta: Annotated[float, Field(ge=0)]
+    max_rounds: Positive
+    advantage: Literal["group", "centred"]
+    horizon: HorizonParams
+    checkpoint_every: Positive
+    valid_every: Positive
+
+
+class RftParams(Section):
+    """Rejection-sampling fine-tuning, the rival of RL."""
+
+    epochs: Positive
+    learning_rate: Rate
+
+
+class EvaluateParams(Section):
+    """Measuring what became better or worse."""
+
+    tries: Positive
+    k: Positive
+    bootstrap: Positive
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+
+    @model_validator(mode="after")
+    def _enough_tries(self) -> "EvaluateParams":
+        if self.k > self.tries:
+            raise ValueError(f"k is {self.k} but only {self.tries} tries are made; lower k or raise tries")
+        return self
+
+
+class Params(Section):
+    """All of params.yaml."""
+
+    preset: str
+    seed: Count
+    demo: DemoParams
+    ingest: IngestParams
+    synthesize: SynthesizeParams
+    curate: CurateParams
+    base: BaseParams
+    sft: SftParams
+    rollouts: RolloutParams
+    reward: RewardParams
+    profile: ProfileParams
+    filter: FilterParams
+    rl: RlParams
+    rft: RftParams
+    evaluate: EvaluateParams
+
+
+def load_params(path: Path = Path("params.yaml")) -> Params:
+    """Read and validate `path`. Raises ParamsError with one line for each fault."""
+    try:
+        raw = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ParamsError(f"{path}: no such file; run in the project's folder") from error
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise ParamsError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    return parse_params(raw, str(path))
+
+
+def parse_params(raw: Any, where: str = "params.yaml") -> Params:
+    """Validate an already parsed document. Raises ParamsError."""
+    try:
+        return Params.model_validate(raw)
+    except ValidationError as error:
+        raise ParamsError("; ".join(_explain(where, fault) for fault in error.errors())) from error
+
+
+def _explain(where: str, fault: ErrorDetails) -> str:
+    path = ".".join(str(part) for part in fault["loc"])
+    if fault["type"] == "extra_forbidden":
+        close = difflib.get_close_matches(str(fault["loc"][-1]), _known(fault["loc"][:-1]), n=1)
+        return f"{where}: unknown key {path!r}" + (f"; did you mean {close[0]!r}?" if close else "; remove it")
+    if fault["type"] == "missing":
+        return f"{where}: key {path!r} is missing; add it or rewrite the file with `python -m pipeline preset tiny`"
+    return f"{where}: {path or 'document'}: {fault['msg']}, found {fault['input']!r}"
+
+
+def _known(parents: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = Params
+    for parent in parents:
+        annotation = model.model_fields[str(parent)].annotation
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return []
+        model = annotation
+    return list(model.model_fields)

@@ -1,0 +1,118 @@
+"""Deterministic Parquet, JSONL and JSON, written whole or not at all.
+
+A writer fills a temporary file beside the target and renames it, so a reader never sees half a file. Rows go out in the
+order given; compression, row-group size and writer version are fixed, so equal rows give equal bytes.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pipeline.errors import InputError
+from pipeline.records import SCHEMA_VERSION
+
+ROW_GROUP = 4096
+
+
+@contextmanager
+def whole_file(path: Path, mode: str = "wb") -> Iterator[IO[Any]]:
+    """Open a temporary file that becomes `path` when the block ends well and vanishes when it does not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open(mode, encoding=None if "b" in mode else "utf-8") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def dumps(value: Any) -> str:
+    """Canonical JSON text: sorted keys, no spaces."""
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def loads(text: str | bytes) -> Any:
+    """Parse JSON text that one of our own writers made."""
+    return orjson.loads(text)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write one JSON document, indented, keys sorted, newline at the end."""
+    with whole_file(path) as stream:
+        stream.write(orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def read_json(path: Path) -> Any:
+    """Read one JSON document; raises InputError naming the file."""
+    try:
+        return orjson.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise InputError(_missing(path)) from error
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"{path}: not valid JSON ({error}); delete the file and run the stage that writes it") from error
+
+
+def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write one canonical JSON object a line; returns the number of rows."""
+    count = 0
+    with whole_file(path) as stream:
+        for row in rows:
+            stream.write(orjson.dumps(row, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE))
+            count += 1
+    return count
+
+
+def write_parquet(path: Path, rows: Iterable[Mapping[str, Any]], schema: pa.Schema) -> int:
+    """Stream `rows` into Parquet with `schema`, a row group of ROW_GROUP rows at a time; returns the number of rows."""
+    tagged = schema.with_metadata({"schema_version": str(SCHEMA_VERSION)})
+    count = 0
+    batch: list[Mapping[str, Any]] = []
+    with whole_file(path) as stream, pq.ParquetWriter(stream, tagged, compression="zstd") as writer:
+        for row in rows:
+            batch.append(row)
+            count += 1
+            if len(batch) == ROW_GROUP:
+                writer.write_table(pa.Table.from_pylist(batch, schema=tagged))
+                batch = []
+        if batch or count == 0:
+            writer.write_table(pa.Table.from_pylist(batch, schema=tagged))
+    return count
+
+
+def read_parquet(path: Path, schema: pa.Schema, columns: Sequence[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Yield rows of a table that `write_parquet` wrote, row group by row group.
+
+    Raises InputError when the file is missing, is not Parquet, lacks a column of `schema` or has another version.
+    """
+    try:
+        source = pq.ParquetFile(path)
+    except FileNotFoundError as error:
+        raise InputError(_missing(path)) from error
+    except pa.ArrowInvalid as error:
+        raise InputError(f"{path}: not a Parquet file ({error}); delete it and run the stage that writes it") from error
+    with source:
+        _check_schema(path, source.schema_arrow, schema)
+        for batch in source.iter_batches(batch_size=ROW_GROUP, columns=list(columns) if columns else None):
+            yield from batch.to_pylist()
+
+
+def _check_schema(path: Path, found: pa.Schema, wanted: pa.Schema) -> None:
+    version = (found.metadata or {}).get(b"schema_version", b"none").decode()
+    if version != str(SCHEMA_VERSION):
+        raise InputError(f"{path}: schema_version is {version}, this code reads {SCHEMA_VERSION}; run its stage again")
+    absent = [name for name in wanted.names if name not in found.names]
+    if absent:
+        raise InputError(f"{path}: column {absent[0]!r} is missing; run the stage that writes this file again")
+
+
+def _missing(path: Path) -> str:
+    return f"{path}: no such file; run the stage that writes it first (`dvc repro`)"
