@@ -1,0 +1,100 @@
+"""A Qwen3-shaped model and its tokenizer, small enough to learn on two CPU cores and built from nothing but text.
+
+The tokenizer is a byte-level BPE in which merges may cross spaces and punctuation while every digit stays a token of
+its own. Fixed text (tool schemas, JSON keys) then costs few tokens, and ids and amounts can be copied digit by digit,
+which a model of one million parameters learns. No merge crosses the end of a generation prompt, or the tokens
+of a rendered episode would differ from those that the model is asked to sample. Its special tokens and chat template are those of Qwen3, so that a
+tiny model takes the same code path as a real one. Equal texts, params and seed give equal bytes.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+import trl
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from pipeline.errors import ModelError
+from pipeline.params import BaseParams
+from pipeline.training.loading import save_model
+
+TEMPLATE = "qwen3_instruct_2507_training.jinja"
+"""The stock TRL chat template that marks the agent's own tokens."""
+
+PAD, TURN_START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
+MARKS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
+"""Added tokens that Qwen3 does not count as special: decoding keeps them even where special tokens are skipped."""
+
+_BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
+
+
+def chat_template() -> str:
+    """Source of the tiny model's chat template."""
+    return (Path(trl.__file__).parent / "chat_templates" / TEMPLATE).read_text(encoding="utf-8")
+
+
+def build_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
+    """Train the tokenizer on rendered episodes; `vocab_size` counts bytes, merges and added tokens.
+
+    With no texts it knows bytes and added tokens only, which is enough to render. Raises ModelError when `vocab_size`
+    has no room for these.
+    """
+    added = _added_tokens()
+    if vocab_size < len(_BYTES) + len(added):
+        raise ModelError(f"base.vocab_size is {vocab_size}; it needs at least {len(_BYTES) + len(added)}; raise it")
+    core = Tokenizer(models.BPE(vocab={byte: i for i, byte in enumerate(_BYTES)}, merges=[]))
+    core.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(r"\Aassistant\n"), behavior="isolated"),
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+    core.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size - len(added), initial_alphabet=_BYTES, min_frequency=2, show_progress=False
+    )
+    core.train_from_iterator(_pieces(texts), trainer)
+    core.add_tokens(added)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, eos_token=TURN_END, pad_token=PAD, chat_template=chat_template(),
+        additional_special_tokens=[TURN_START], clean_up_tokenization_spaces=False,
+    )  # fmt: skip
+
+
+def build_model(tokenizer: PreTrainedTokenizerFast, params: BaseParams, seed: int) -> Qwen3ForCausalLM:
+    """A float32 model of the shape that `params` give, its weights drawn from `seed`; global random state untouched."""
+    eos, pad = tokenizer.convert_tokens_to_ids(TURN_END), tokenizer.convert_tokens_to_ids(PAD)
+    config = Qwen3Config(
+        vocab_size=len(tokenizer), hidden_size=params.hidden_size, intermediate_size=params.intermediate_size,
+        num_hidden_layers=params.layers, num_attention_heads=params.heads, num_key_value_heads=params.heads,
+        head_dim=params.head_dim, max_position_embeddings=params.max_positions, tie_word_embeddings=True,
+        eos_token_id=eos, pad_token_id=pad, dtype="float32",
+    )  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = Qwen3ForCausalLM(config)
+    model.generation_config = GenerationConfig(
+        do_sample=True, temperature=1.0, top_k=0, top_p=1.0, eos_token_id=eos, pad_token_id=pad
+    )
+    return model
+
+
+def build_tiny(texts: Iterable[str], params: BaseParams, seed: int, out_dir: Path) -> None:
+    """Build tokenizer and model from rendered episodes and save both under `out_dir`, whole or not at all."""
+    tokenizer = build_tokenizer(texts, params.vocab_size)
+    save_model(build_model(tokenizer, params, seed), tokenizer, out_dir)
+
+
+def _added_tokens() -> list[AddedToken]:
+    special = [AddedToken(token, special=True, normalized=False) for token in (PAD, TURN_START, TURN_END)]
+    return special + [AddedToken(token, special=False, normalized=False) for token in MARKS]
+
+
+def _pieces(texts: Iterable[str]) -> Iterable[str]:
+    """Texts cut at added tokens, because the trainer would otherwise learn merges across them."""
+    cut = re.compile("|".join(re.escape(token) for token in (PAD, TURN_START, TURN_END, *MARKS)))
+    for text in texts:
+        yield from filter(None, cut.split(text))
