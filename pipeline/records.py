@@ -209,3 +209,15 @@ ROLLOUTS = _schema(
     ("logprobs", pa.list_(pa.list_(pa.float32()))), ("observation_ids", pa.list_(pa.list_(pa.int32()))),
     ("policy_versions", pa.list_(pa.int64())), ("state_hashes", pa.list_(_text)), ("sampling", _text),
 )  # fmt: skip
+RL_TASKS = pa.schema([
+    *TASKS, *_schema(("pass_rate", _float), ("reward_mean", _float), ("reward_std", _float), ("valid", _int)),
+])  # fmt: skip
+"""Tasks kept for reinforcement learning, each with what its group showed."""
+GROUPS = _schema(
+    ("task_id", _text), ("environment", _text), ("template", _text), ("tries", _int), ("valid", _int),
+    ("reward_mean", _float), ("reward_std", _float), ("reward_std_sample", _float), ("graded", _int),
+    ("successes", _int), ("pass_rate", _float), ("pass_low", _float), ("pass_high", _float), ("outcome_mean", _float),
+    ("process_mean", _float), ("turns_mean", _float), ("tokens_mean", _float),
+    *((f"share_{reason.value}", _float) for reason in StopReason), ("verdict", _text), ("reason", _text),
+)  # fmt: skip
+"""Every profiled group with its statistics and the filter's verdict."""

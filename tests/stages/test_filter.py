@@ -1,0 +1,90 @@
+"""The stage `filter` on real files: what it writes, what it refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pipeline.errors import EmptyOutputError, InputError
+from pipeline.params import Params, load_params
+from pipeline.records import GROUPS, RL_TASKS, ROLLOUTS, TASKS, Rollout, StopReason, Task
+from pipeline.rows import grades_from_json, rollout_to_row, task_from_row, task_to_row
+from pipeline.stages.filter import body
+from pipeline.tables import read_json, read_parquet, write_parquet
+from pipeline.tracking import Run
+from tests.selection.rollouts import grades
+
+PROJECT = Path(__file__).parents[2]
+OUTCOMES: dict[str, list[float | None]] = {"mixed": [1, 0], "solved": [1, 1], "failed": [0, 0], "down": [None, 1]}
+
+
+def chosen(**changes: Any) -> Params:
+    """The project's params with the outcome as the only reward and `changes` to the filter."""
+    params = load_params(PROJECT / "params.yaml")
+    reward = params.reward.model_copy(update={"weights": {"outcome": 1.0}})
+    return params.model_copy(update={"reward": reward, "filter": params.filter.model_copy(update=changes)})
+
+
+def lay_out(outcomes: dict[str, list[float | None]]) -> None:
+    """Write tasks (one more than profiled) and rollouts into the current folder."""
+    tasks = [Task(name, "claims", "theft", "train", 1, "q", {}, {}, (), {}) for name in [*outcomes, "unprofiled"]]
+    write_parquet(Path("data/tasks/train.parquet"), map(task_to_row, tasks), TASKS)
+    rollouts = [
+        Rollout(
+            name, "claims", "theft", number, "sft", (), (), grades_from_json(grades(value)),
+            StopReason.ENVIRONMENT_ERROR if value is None else StopReason.FINISHED,
+        )
+        for name, values in outcomes.items() for number, value in enumerate(values)
+    ]  # fmt: skip
+    write_parquet(Path("data/profile/rollouts.parquet"), map(rollout_to_row, rollouts), ROLLOUTS)
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_keeps_the_mixed_group_and_counts_every_drop() -> None:
+    lay_out(OUTCOMES)
+    body(chosen(), Run())
+    kept = list(read_parquet(Path("data/rl_tasks.parquet"), RL_TASKS))
+    assert [(task["task_id"], task["pass_rate"], task["reward_std"], task["valid"]) for task in kept] == [
+        ("mixed", 0.5, 0.5, 2)
+    ]
+    assert task_from_row(kept[0]).question == "q"
+    judged = {row["task_id"]: row["reason"] for row in read_parquet(Path("data/groups.parquet"), GROUPS)}
+    assert judged == {"mixed": "signal", "solved": "no_spread", "failed": "no_spread", "down": "too_few_valid"}
+    metrics = read_json(Path("metrics/filter.json"))
+    assert metrics["dropped_by_reason"] == {"too_few_valid": 1, "no_spread": 2, "below_window": 0, "above_window": 0}
+    assert (metrics["groups"], metrics["kept"], metrics["not_profiled"], metrics["null_rewards"]) == (4, 1, 1, 1)
+    assert pl.read_csv("plots/groups.csv").columns[:5] == ["task_id", "template", "pass_rate", "reward_std", "kept"]
+
+
+def test_equal_inputs_give_equal_bytes() -> None:
+    lay_out(OUTCOMES)
+    outs = [Path("data/rl_tasks.parquet"), Path("data/groups.parquet"), Path("plots/groups.csv")]
+    body(chosen(), Run())
+    first = [path.read_bytes() for path in outs]
+    body(chosen(), Run())
+    assert [path.read_bytes() for path in outs] == first
+
+
+def test_nothing_kept_says_why_and_what_to_widen() -> None:
+    lay_out({"solved": [1, 1], "failed": [0, 0], "down": [None, 1]})
+    with pytest.raises(EmptyOutputError, match=r"none of 3 .* left \(2 no_spread, 1 too_few_valid\); lower filter"):
+        body(chosen(), Run())
+    assert not Path("data/rl_tasks.parquet").exists()
+
+
+def test_a_rollout_of_an_unknown_task_is_named() -> None:
+    lay_out(OUTCOMES)
+    write_parquet(Path("data/tasks/train.parquet"), [], TASKS)
+    with pytest.raises(InputError, match=r"task mixed is not in data/tasks/train\.parquet"):
+        body(chosen(), Run())
+
+
+def test_groups_that_barely_differ_are_warned_about(capsys: pytest.CaptureFixture[str]) -> None:
+    lay_out({"a": [1, 0], "b": [1, 0]})
+    body(chosen(), Run())
+    assert "warning: the kept groups' spreads barely differ (std/mean 0.00 < 0.5)" in capsys.readouterr().out
