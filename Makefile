@@ -1,0 +1,61 @@
+# Two commands to know: `make demo` and `make test`. `make` alone lists the rest.
+PYTHON ?= python3
+PY := .venv/bin/python
+# dvc.yaml's commands say `python`.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# No stage needs a hub, and none of the tools needs to call home.
+export DO_NOT_TRACK := 1
+export PREFECT_SERVER_ANALYTICS_ENABLED := false
+export HF_HUB_DISABLE_TELEMETRY := 1
+
+# --no-deps installs exactly the lock. torch's own CUDA packages depend on the build that pip found, so torch alone is
+# asked for once more with its dependencies: a CPU build brings nothing, PyPI's CUDA build the packages it pins.
+RUN := .venv/.run.stamp
+DEV := .venv/.dev.stamp
+TORCH := $(shell grep '^torch==' requirements.lock)
+
+.PHONY: help demo test test-full lint ui lock clean
+
+help: ## list the commands
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
+
+demo: $(RUN) ## run the whole pipeline with the values in params.yaml and print the comparison
+	@$(PY) -m pipeline doctor --quick
+	@$(PY) -m flows.pipeline
+
+test: $(DEV) lint ## lint, types, layers, and all tests that take seconds
+	$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-full: $(DEV) ## the slow tests: kills, two clones, real servers, browsers
+	$(PY) -m pytest -m slow $(PYTEST_ARGS)
+
+lint: $(DEV)
+	@$(PY) -m pipeline doctor --quick
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports --no-logo
+
+ui: $(RUN) ## Prefect and MLflow servers on 127.0.0.1, both stopped by Ctrl-C
+	@$(PY) -m flows.ui
+
+lock: ## resolve the lock files again (needs uv)
+	./scripts/lock.sh
+
+clean: ## remove results and scratch files; data of your own under data/raw, .venv and the caches of DVC and MLflow stay
+	rm -rf data/raw/demo models metrics plots reports .work .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	  .import_linter_cache
+	find data -mindepth 1 -maxdepth 1 ! -name raw -exec rm -rf {} + 2>/dev/null || true
+	find pipeline flows tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
+
+$(RUN): requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "Python 3.11 or newer is needed; say which: make PYTHON=python3.12 ...")'
+	@echo "installing the locked packages into .venv; minutes and some GB the first time"
+	$(PYTHON) -m venv .venv
+	$(PY) -m pip install --no-deps -r requirements.lock
+	$(PY) -m pip install $(TORCH) -c requirements.lock
+	@$(PY) -m pipeline doctor
+	@touch $@
+
+$(DEV): requirements-dev.lock $(RUN)
+	$(PY) -m pip install --no-deps -r requirements-dev.lock
+	@touch $@
