@@ -1,0 +1,54 @@
+"""The shape of an environment: TRL's `environment_factory` classes, and what grading needs beside it.
+
+In TRL every public method of the class except `reset` and `get_reward` becomes a tool, so what Rehearsal adds must not
+be a method: `grade`, `state` and `state_hash` are attributes that hold callables.
+"""
+
+import hashlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from pipeline.graders.reward import reward
+from pipeline.records import Grade, JsonObject
+from pipeline.tables import dumps
+
+DEFAULT_WEIGHTS = {"outcome": 0.7, "procedure": 0.2, "economy": 0.1}
+"""Weights of `get_reward` when an environment is trained in plain TRL; the pipeline's own come from params."""
+
+
+class Environment:
+    """One instance serves one rollout at a time; `reset` leaves nothing of the previous one behind.
+
+    Subclasses define `reset`, public typed methods with Google-style docstrings (the tools), `_grade` and `_state`.
+    """
+
+    procedure: str = ""
+    """The rules of the work, in words: the system message of every episode."""
+    instant: bool = False
+    """True when no tool can block (all state in memory), so that a call needs no thread to time it."""
+
+    def __init__(self) -> None:
+        self.grade: Callable[[], tuple[Grade, ...]] = partial(self._grade)
+        self.state: Callable[[], JsonObject] = partial(self._state)
+        self.state_hash: Callable[[], str] = partial(self._hash)
+        self.refused = 0
+        """Calls of the episode that never reached a tool: unreadable, unknown or with bad arguments."""
+
+    def reset(self, **task: Any) -> str | None:
+        """Start the task given by keyword; returns text to append to the question, or None."""
+        raise TypeError(f"{type(self).__name__} defines no reset")
+
+    def get_reward(self) -> float:
+        """Reward of the episode so far with `DEFAULT_WEIGHTS`, for use in plain TRL."""
+        value = reward(self.grade(), DEFAULT_WEIGHTS)
+        return float("nan") if value is None else value
+
+    def _grade(self) -> tuple[Grade, ...]:
+        raise TypeError(f"{type(self).__name__} defines no _grade")
+
+    def _state(self) -> JsonObject:
+        raise TypeError(f"{type(self).__name__} defines no _state")
+
+    def _hash(self) -> str:
+        return hashlib.sha256(dumps(self._state()).encode()).hexdigest()[:16]

@@ -1,0 +1,116 @@
+"""An environment's public methods as tools: their schemas, and one call of one of them.
+
+A refused call (`ToolError`) or bad arguments are the agent's own doing: the text goes back to it. Any other exception,
+and a call that takes too long, is the environment's fault and raises `EnvironmentFault`.
+"""
+
+import inspect
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import jsonschema
+from transformers.utils import get_json_schema
+
+from pipeline.environments.base import Environment
+from pipeline.errors import RehearsalError, ToolError
+from pipeline.records import JsonObject, Task, ToolCall
+
+_NOT_TOOLS = ("reset", "get_reward")
+
+
+class EnvironmentFault(RehearsalError, RuntimeError):
+    """The environment broke or did not answer in time; the rollout's grades are null."""
+
+    def __init__(self, message: str, timed_out: bool = False) -> None:
+        super().__init__(message)
+        self.timed_out = timed_out
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What goes back to the agent; `error` marks a refused or unreadable call."""
+
+    content: str
+    error: bool
+
+
+@cache
+def tool_schemas(environment: type[Environment]) -> tuple[JsonObject, ...]:
+    """Schemas of the tools in the OpenAI form, in the order in which the class defines them.
+
+    Made by the function that TRL itself uses, so that the harness is the same in plain TRL.
+    """
+    names = [name for name in vars(environment) if not name.startswith("_") and name not in _NOT_TOOLS]
+    methods = [getattr(environment, name) for name in names if inspect.isfunction(getattr(environment, name))]
+    return tuple(_without_return(get_json_schema(method)) for method in methods)
+
+
+def call_tool(environment: Environment, call: ToolCall, timeout: float | None = None) -> ToolAnswer:
+    """Run one call; `timeout` in seconds, None runs it in this thread without a limit. Raises EnvironmentFault."""
+    fault = _call_fault(environment, call)
+    if fault is not None:
+        environment.refused += 1
+        return ToolAnswer(f"error: {fault}", error=True)
+    limit = None if environment.instant else timeout
+    try:
+        return ToolAnswer(_timed(environment, call.name, call.arguments or {}, limit), error=False)
+    except ToolError as error:
+        return ToolAnswer(f"error: {error}", error=True)
+
+
+def reset_arguments(task: Task) -> JsonObject:
+    """Keyword arguments of `reset` for a task."""
+    return {
+        "initial_state": task.initial_state, "golden_state": task.golden_state, "golden_calls": list(task.golden_calls),
+        "question": task.question,
+    }  # fmt: skip
+
+
+def _timed(environment: Environment, name: str, arguments: JsonObject, timeout: float | None) -> str:
+    method = getattr(environment, name)
+    if timeout is None:
+        return _run(method, arguments)
+    pool = ThreadPoolExecutor(max_workers=1)
+    try:
+        return pool.submit(_run, method, arguments).result(timeout)
+    except FutureTimeout as error:
+        raise EnvironmentFault(f"{name}: no answer within {timeout} s", timed_out=True) from error
+    finally:
+        pool.shutdown(wait=False)
+
+
+def _run(method: Any, arguments: JsonObject) -> str:
+    try:
+        return str(method(**arguments))
+    except ToolError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a tool raises is the environment's fault, not the agent's
+        raise EnvironmentFault(f"{method.__name__}: {type(error).__name__}: {error}") from error
+
+
+@cache
+def _parameters(environment: type[Environment]) -> dict[str, jsonschema.Draft202012Validator]:
+    return {
+        schema["function"]["name"]: jsonschema.Draft202012Validator(
+            schema["function"]["parameters"] | {"additionalProperties": False}
+        )
+        for schema in tool_schemas(environment)
+    }
+
+
+def _call_fault(environment: Environment, call: ToolCall) -> str | None:
+    if call.arguments is None:
+        return f"unreadable arguments: {call.parse_error}"
+    validator = _parameters(type(environment)).get(call.name)
+    if validator is None:
+        return f"no such tool: {call.name}"
+    fault = next(iter(sorted(validator.iter_errors(call.arguments), key=str)), None)
+    return None if fault is None else f"bad arguments: {fault.message}"
+
+
+def _without_return(schema: JsonObject) -> JsonObject:
+    function = {key: value for key, value in schema["function"].items() if key != "return"}
+    return {"type": "function", "function": function}

@@ -1,0 +1,79 @@
+"""What a claims desk would have recorded: runs of scripted clerks, written in two public trace formats.
+
+The traffic is that of an ordinary desk: plain approvals are frequent, every other case is rare.
+"""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from pipeline.environments import ENVIRONMENTS
+from pipeline.environments.tools import tool_schemas
+from pipeline.graders.reward import outcome
+from pipeline.records import JsonObject, Message, Task
+from pipeline.synthesis.claims_states import TEMPLATES
+from pipeline.synthesis.scripted import draw_habits, run_scripted
+from pipeline.synthesis.tasks import task_from
+
+_TRAFFIC = [12.0 if name == "approve" else 1.0 for name in TEMPLATES]
+
+
+def recorded_tasks(seed: int, groups: int) -> Iterator[Task]:
+    """The cases that the clerks worked on; their numbers are of the train split."""
+    for index in range(groups):
+        rng = random.Random(f"recorded-{seed}-{index}")
+        yield task_from(rng, rng.choices(TEMPLATES, _TRAFFIC)[0], "train", seed)
+
+
+def recorded_run(task: Task, trial: int, skip: float, slip: float) -> tuple[tuple[Message, ...], float]:
+    """One clerk's run of a task and its outcome (0 or 1)."""
+    rng = random.Random(f"run-{task.task_id}-{trial}")
+    messages, grades = run_scripted(task, draw_habits(rng, skip), rng, slip)
+    return messages, float(outcome(grades) or 0.0)
+
+
+def openai_row(task: Task, trial: int, messages: tuple[Message, ...], reward: float) -> bytes:
+    """A line of OpenAI chat JSONL: string arguments, null content beside calls, tools at the row's top level."""
+    tools = tool_schemas(ENVIRONMENTS[task.environment])
+    row = {"messages": [_openai(message) for message in messages], "tools": tools}
+    return _line(row, task, trial, reward)
+
+
+def anthropic_row(task: Task, trial: int, messages: tuple[Message, ...], reward: float) -> bytes:
+    """A line of Anthropic messages: content blocks, results in user messages, system at the top level."""
+    tools = [
+        {"name": tool["function"]["name"], "description": tool["function"]["description"],
+         "input_schema": tool["function"]["parameters"]}
+        for tool in tool_schemas(ENVIRONMENTS[task.environment])
+    ]  # fmt: skip
+    row = {"system": messages[0].content, "tools": tools, "messages": [_anthropic(each) for each in messages[1:]]}
+    return _line(row, task, trial, reward)
+
+
+def _line(row: JsonObject, task: Task, trial: int, reward: float) -> bytes:
+    origin = {"task_id": task.task_id, "trial": trial, "reward": reward}
+    return orjson.dumps(row | origin, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _openai(message: Message) -> dict[str, Any]:
+    out: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        out["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.raw_arguments}}
+            for call in message.tool_calls
+        ]
+    if message.role == "tool":
+        out |= {"tool_call_id": message.tool_call_id, "name": message.name}
+    return out
+
+
+def _anthropic(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        block = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": message.content}
+        return {"role": "user", "content": [block]}
+    if not message.tool_calls:
+        return {"role": message.role, "content": message.content}
+    uses = [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.tool_calls]
+    return {"role": "assistant", "content": uses}
