@@ -37,7 +37,8 @@ def group_stats(rows: Iterable[Row], weights: Mapping[str, float], success_at: f
 
     Columns: task_id, environment, template, tries, valid (rollouts with a reward), reward_mean, reward_std
     (population), reward_std_sample (n - 1), graded (rollouts with an outcome), successes, pass_rate, pass_low and
-    pass_high (95 % Wilson), outcome_mean, process_mean, turns_mean, tokens_mean, and one share of tries for each stop reason.
+    pass_high (95 % Wilson), outcome_mean, process_mean, turns_mean, tokens_mean, and one share of tries for each stop
+    reason.
     A statistic that no rollout could give is null. The same try twice counts once; two different rollouts under one
     task and try, or two models in one group, raise InputError.
     """
