@@ -152,9 +152,11 @@ class RlParams(Section):
     beta: Annotated[float, Field(ge=0)]
     max_rounds: Positive
     advantage: Literal["group", "centred"]
+    normalise: Literal["none", "environment"]
     horizon: HorizonParams
     checkpoint_every: Positive
     valid_every: Positive
+    valid_tries: Positive
 
 
 class RftParams(Section):

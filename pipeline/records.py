@@ -221,3 +221,8 @@ GROUPS = _schema(
     *((f"share_{reason.value}", _float) for reason in StopReason), ("verdict", _text), ("reason", _text),
 )  # fmt: skip
 """Every profiled group with its statistics and the filter's verdict."""
+LEDGER = pa.schema([
+    *ROLLOUTS, *_schema(("step", _int), ("round", _int), ("reward", _float), ("advantage", _float)),
+    *_schema(("trained", pa.bool_()), ("reason", _text)),
+])  # fmt: skip
+"""Every rollout made by reinforcement learning; `reason` says why it was trained on or not."""
