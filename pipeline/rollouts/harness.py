@@ -38,10 +38,14 @@ Span = tuple[int, int]
 class Harness:
     """Tokenizer, tools and chat template; needs no model."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, tools: Sequence[JsonObject]) -> None:
-        """Raises ModelError when the template cannot carry tool calls as this harness reads them."""
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, tools: Sequence[JsonObject], system: str = "") -> None:
+        """`system` opens every prompt (an environment's procedure); empty means no system message.
+
+        Raises ModelError when the template cannot carry tool calls as this harness reads them.
+        """
         self.tokenizer = tokenizer
         self.tools = tuple(tools)
+        self._system = (Message("system", system),) if system else ()
         self.template = choose_template(tokenizer)
         special = {str(token) for token in tokenizer.added_tokens_decoder.values() if token.special}
         self._clean = Cleaner(special | set(tokenizer.all_special_tokens))
@@ -55,16 +59,19 @@ class Harness:
         self._check()
 
     @classmethod
-    def load(cls, source: Path | PreTrainedTokenizerBase, tools: Sequence[JsonObject]) -> "Harness":
+    def load(
+        cls, source: Path | PreTrainedTokenizerBase, tools: Sequence[JsonObject], system: str = ""
+    ) -> "Harness":
         """From a model's folder or a tokenizer at hand. Raises ModelError."""
         if not isinstance(source, Path):
-            return cls(source, tools)
+            return cls(source, tools, system)
         if not source.is_dir():
             raise ModelError(f"{source}: no such folder; run the stage that writes it first (`dvc repro`)")
         try:
-            return cls(AutoTokenizer.from_pretrained(source, trust_remote_code=False, local_files_only=True), tools)
+            tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False, local_files_only=True)
         except (OSError, ValueError) as error:
             raise ModelError(f"{source}: the tokenizer cannot be loaded ({' '.join(str(error).split())})") from error
+        return cls(tokenizer, tools, system)
 
     @property
     def hash(self) -> str:
@@ -117,7 +124,7 @@ class Harness:
         return self._ids("".join(piece + content for piece, content in zip(frame, [*contents, ""], strict=True)))
 
     def _encode_prompt(self, question: str) -> tuple[int, ...]:
-        return tuple(self._ids(self.render([Message("user", question)], generation_prompt=True)))
+        return tuple(self._ids(self.render([*self._system, Message("user", question)], generation_prompt=True)))
 
     def _ids(self, text: str) -> list[int]:
         return list(self.tokenizer.encode(text, add_special_tokens=False)) if text else []
@@ -211,7 +218,7 @@ class Harness:
 
     def _check(self) -> None:
         """Rollouts and training must see the same tokens, and calls must come back as they were rendered."""
-        ids, mask = self.encode(_PROBE)
+        ids, mask = self.encode([*self._system, *_PROBE])
         first, last = mask.index(1), len(mask) - 1 - mask[::-1].index(1)
         gap = mask.index(0, first)
         resumed = mask.index(1, gap)

@@ -1,7 +1,7 @@
 """A Qwen3-shaped model and its tokenizer, small enough to learn on two CPU cores and built from nothing but text.
 
 The tokenizer is a byte-level BPE in which merges may cross spaces and punctuation while every digit stays a token of
-its own. Fixed text (tool schemas, JSON keys) then costs few tokens, and ids and amounts can be copied digit by digit,
+its own. Fixed text (procedure, tool schemas, whole calls up to their ids) then costs few tokens, and ids and amounts can be copied digit by digit,
 which a model of one million parameters learns. No merge crosses the end of a generation prompt, or the tokens
 of a rendered episode would differ from those that the model is asked to sample. Its special tokens and chat template are those of Qwen3, so that a
 tiny model takes the same code path as a real one. Equal texts, params and seed give equal bytes.
@@ -24,9 +24,8 @@ TEMPLATE = "qwen3_instruct_2507_training.jinja"
 """The stock TRL chat template that marks the agent's own tokens."""
 
 PAD, TURN_START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
-MARKS = ("<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>")
-"""Added tokens that Qwen3 does not count as special: decoding keeps them even where special tokens are skipped."""
-
+_COMMON = 0.1
+"""A merge must occur this often an episode: fixed text is merged, combinations of facts stay apart and can be read."""
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 
 
@@ -53,10 +52,12 @@ def build_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
         ]
     )
     core.decoder = decoders.ByteLevel()
+    corpus = list(texts)
     trainer = trainers.BpeTrainer(
-        vocab_size=vocab_size - len(added), initial_alphabet=_BYTES, min_frequency=2, show_progress=False
-    )
-    core.train_from_iterator(_pieces(texts), trainer)
+        vocab_size=vocab_size - len(added), initial_alphabet=_BYTES, show_progress=False,
+        min_frequency=max(2, round(_COMMON * len(corpus))),
+    )  # fmt: skip
+    core.train_from_iterator(_pieces(corpus), trainer)
     core.add_tokens(added)
     return PreTrainedTokenizerFast(
         tokenizer_object=core, eos_token=TURN_END, pad_token=PAD, chat_template=chat_template(),
@@ -89,12 +90,11 @@ def build_tiny(texts: Iterable[str], params: BaseParams, seed: int, out_dir: Pat
 
 
 def _added_tokens() -> list[AddedToken]:
-    special = [AddedToken(token, special=True, normalized=False) for token in (PAD, TURN_START, TURN_END)]
-    return special + [AddedToken(token, special=False, normalized=False) for token in MARKS]
+    return [AddedToken(token, special=True, normalized=False) for token in (PAD, TURN_START, TURN_END)]
 
 
 def _pieces(texts: Iterable[str]) -> Iterable[str]:
     """Texts cut at added tokens, because the trainer would otherwise learn merges across them."""
-    cut = re.compile("|".join(re.escape(token) for token in (PAD, TURN_START, TURN_END, *MARKS)))
+    cut = re.compile("|".join(re.escape(token) for token in (PAD, TURN_START, TURN_END)))
     for text in texts:
         yield from filter(None, cut.split(text))
