@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from pipeline.errors import InputError, RehearsalError, WorkspaceError
@@ -78,12 +79,7 @@ def stage_run(stage: str, params: Params) -> Iterator[Run]:
     A run that was killed on its way is continued when the stage starts again with equal inputs and params.
     """
     root, run = Path(), Run()
-    facts: StageFacts | None = None
-    with _no_escape(run):
-        pipeline, facts = pipeline_facts(root), stage_facts(root, stage)
-        run._record = _open(root, facts.name, facts.hash, pipeline, _stage_event(root, pipeline, facts, params))
-        for line in (old_store_notice(root), warning(root)):
-            run._complain(line)
+    facts = _begin(run, root, stage, params)
     with _ended(run, root):
         yield run
         if facts is not None and facts.spec is not None:
@@ -94,20 +90,40 @@ def stage_run(stage: str, params: Params) -> Iterator[Run]:
 def pipeline_run(root: Path) -> Iterator[PipelineRun]:
     """Open the parent run for as long as a flow runs its stages."""
     run = PipelineRun()
-    with _no_escape(run):
+    with _NoEscape(run):
         pipeline = pipeline_facts(root)
         run._record = _open(root, "pipeline", pipeline.hash, pipeline, {"name": "pipeline"})
     with _ended(run, root):
         yield run
 
 
-@contextmanager
-def _no_escape(run: Run) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, WorkspaceError) as error:
-        run._record = None
-        run._complain(f"tracking: no run is recorded ({error}); the work goes on without it")
+def _begin(run: Run, root: Path, stage: str, params: Params) -> StageFacts | None:
+    with _NoEscape(run):
+        pipeline, facts = pipeline_facts(root), stage_facts(root, stage)
+        run._record = _open(root, facts.name, facts.hash, pipeline, _stage_event(root, pipeline, facts, params))
+        for line in (old_store_notice(root), warning(root)):
+            run._complain(line)
+        return facts
+    return None
+
+
+@dataclass
+class _NoEscape:
+    """Turns trouble with tracking itself into one line."""
+
+    run: Run
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, (OSError, WorkspaceError)):
+            return False
+        self.run._record = None
+        self.run._complain(f"tracking: no run is recorded ({error}); the work goes on without it")
+        return True
 
 
 @contextmanager
@@ -123,7 +139,7 @@ def _ended(run: Run, root: Path) -> Iterator[None]:
         run._append("end", status=FINISHED)
     finally:
         if run._record is not None:
-            with _no_escape(run):
+            with _NoEscape(run):
                 ensure_uploader(root)
                 run._complain(warning(root))
 
