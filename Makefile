@@ -41,10 +41,12 @@ ui: $(RUN) ## Prefect and MLflow servers on 127.0.0.1, both stopped by Ctrl-C
 lock: ## resolve the lock files again (needs uv)
 	./scripts/lock.sh
 
-clean: ## remove results and scratch files; data of your own under data/raw, .venv and the caches of DVC and MLflow stay
-	rm -rf data/raw/demo models metrics plots reports .work .mypy_cache .ruff_cache .pytest_cache .hypothesis \
-	  .import_linter_cache
-	find data -mindepth 1 -maxdepth 1 ! -name raw -exec rm -rf {} + 2>/dev/null || true
+# What is kept: data of one's own under data/raw, .venv, DVC's cache, MLflow's history and what still waits to go there.
+clean: ## remove results, checkpoints and scratch files (not data/raw, not .venv, not DVC's cache, not MLflow's runs)
+	rm -rf data/raw/demo models metrics plots reports .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@mkdir -p data .work
+	find data -mindepth 1 -maxdepth 1 ! -name raw -exec rm -rf {} +
+	find .work -mindepth 1 -maxdepth 1 ! -name tracking -exec rm -rf {} +
 	find pipeline flows tests benchmarks -name __pycache__ -prune -exec rm -rf {} +
 
 $(RUN): requirements.lock

@@ -8,6 +8,7 @@ import typer
 from pipeline.doctor import diagnose
 from pipeline.errors import RehearsalError, WorkspaceError
 from pipeline.presets import apply_preset, preset_names
+from pipeline.tracking import sync_pending
 
 app = typer.Typer(
     help="Rehearsal: turn recorded agent runs into a better agent.",
@@ -15,6 +16,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+tracking = typer.Typer(help="What has to do with MLflow.", no_args_is_help=True)
+app.add_typer(tracking, name="tracking")
 
 
 @app.command()
@@ -35,6 +38,15 @@ def doctor(
     if faults:
         raise WorkspaceError("; ".join(faults))
     print("doctor: the environment is sound")
+
+
+@tracking.command()
+def sync() -> None:
+    """Upload runs that were recorded while MLflow could not be reached."""
+    result = sync_pending()
+    if result.pending:
+        raise WorkspaceError(f"{result.pending} runs are not in MLflow yet ({result.trouble}); kept, try again later")
+    print(f"tracking: {result.uploaded} runs uploaded, none waiting")
 
 
 def main() -> None:
