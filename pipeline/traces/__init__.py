@@ -1,0 +1,34 @@
+"""Recorded runs of agents, from outside: one module a trace format.
+
+A format is a module with `sniff(head: bytes) -> bool`, which sees the first bytes of a file, and
+`read(path, source, max_bytes) -> Iterator[Trace | Quarantined]`, which turns every record into one of the two. The
+first format whose `sniff` agrees reads the file, so narrower formats stand before wider ones. Nothing in a trace is
+executed, or used as a path.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol
+
+from pipeline.records import Quarantined, Trace
+from pipeline.traces import anthropic_messages, claude_code, openai_chat, tau_bench
+
+
+class Format(Protocol):
+    """What a module of a trace format offers."""
+
+    def sniff(self, head: bytes) -> bool:
+        """Whether a file that starts with `head` is of this format."""
+        ...
+
+    def read(self, path: Path, source: str, max_bytes: int) -> Iterator[Trace | Quarantined]:
+        """Every record of the file at `path`, known to users as `source`. Raises OSError."""
+        ...
+
+
+FORMATS: dict[str, Format] = {
+    tau_bench.NAME: tau_bench,
+    claude_code.NAME: claude_code,
+    anthropic_messages.NAME: anthropic_messages,
+    openai_chat.NAME: openai_chat,
+}

@@ -1,0 +1,99 @@
+"""Stage ingest: read every trace under data/raw, and quarantine with file, line, field and reason what cannot be read.
+
+Traces stream into Parquet a row group at a time; of each only its id stays in memory, to tell a re-export.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+import orjson
+
+from pipeline.errors import EmptyOutputError, TraceError
+from pipeline.params import Params
+from pipeline.records import TRACES, Quarantined, Trace
+from pipeline.rows import Row, trace_to_row
+from pipeline.stages.common import Progress, stage_main
+from pipeline.tables import whole_file, write_json, write_parquet
+from pipeline.traces.decode import unstorable
+from pipeline.traces.folder import read_file, trace_files
+from pipeline.traces.reading import quarantined
+from pipeline.traces.reasons import Reason
+from pipeline.traces.summary import Summary
+from pipeline.tracking import Run
+
+RAW = Path("data/raw")
+TRACES_FILE = Path("data/traces/traces.parquet")
+QUARANTINE_FILE = Path("data/traces/quarantine.jsonl")
+METRICS_FILE = Path("metrics/ingest.json")
+
+
+def body(params: Params, run: Run) -> None:
+    """Write traces, quarantine and counts. Raises InputError, EmptyOutputError."""
+    summary = ingest(RAW, TRACES_FILE, QUARANTINE_FILE, params.ingest.max_line_mb << 20)
+    write_json(METRICS_FILE, summary.as_json())
+    run.log_metrics({"files": summary.files, "traces": summary.traces, "quarantined": summary.quarantined})
+    print(f"ingest     {summary.traces} traces of {summary.files} files, {summary.quarantined} records in quarantine")
+    if summary.quarantined:
+        print(f"ingest     quarantined: {summary.top_reasons()}; all in {QUARANTINE_FILE}")
+
+
+def ingest(raw: Path, traces: Path, quarantine: Path, max_bytes: int) -> Summary:
+    """Read the files below `raw` into two files. Raises InputError, EmptyOutputError."""
+    summary = Summary()
+    with whole_file(quarantine) as stream:
+        write_parquet(traces, _rows(raw, stream, summary, max_bytes), TRACES)
+    return summary
+
+
+def _rows(raw: Path, stream: IO[bytes], summary: Summary, max_bytes: int) -> Iterator[Row]:
+    seen: dict[bytes, float | None] = {}
+    for item in _items(raw, summary, max_bytes):
+        row: Row | Quarantined = item if isinstance(item, Quarantined) else _row(item, seen)
+        if isinstance(row, Quarantined):
+            summary.refuse(row)
+            stream.write(orjson.dumps(asdict(row), option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE))
+        elif isinstance(item, Trace):
+            summary.add(item)
+            yield row
+    if summary.traces == 0:
+        raise EmptyOutputError(f"{raw}: no trace could be read of {summary.files} files; {_why(summary)}")
+
+
+def _items(raw: Path, summary: Summary, max_bytes: int) -> Iterator[Trace | Quarantined]:
+    files = trace_files(raw)
+    progress = Progress("ingest", len(files))
+    for done, (source, path) in enumerate(files, start=1):
+        for item in read_file(path, source, max_bytes):
+            yield item
+            progress(done - 1, f"{summary.traces} traces, {summary.quarantined} quarantined")
+        summary.files = done
+        progress(done, f"{summary.traces} traces, {summary.quarantined} quarantined")
+
+
+def _row(trace: Trace, seen: dict[bytes, float | None]) -> Row | Quarantined:
+    key = bytes.fromhex(trace.trace_id)
+    if key in seen:
+        return quarantined(trace.source, trace.line, _repeated(trace, seen[key]))
+    try:
+        row = trace_to_row(trace)
+    except TypeError as error:
+        return quarantined(trace.source, trace.line, unstorable(error, "metadata"))
+    seen[key] = trace.reward
+    return row
+
+
+def _repeated(trace: Trace, kept: Any) -> TraceError:
+    which = f"try {trace.try_id} of {trace.group_id}" if trace.try_id is not None else "this run"
+    conflict = "" if kept == trace.reward else f"; its reward {trace.reward} differs from {kept}, which is kept"
+    return TraceError(Reason.DUPLICATE_EXPORT, f"{which} was read before with equal content{conflict}")
+
+
+def _why(summary: Summary) -> str:
+    advice = "put trace files into it, or set demo.enabled: true in params.yaml"
+    return summary.top_reasons() if summary.files else advice
+
+
+if __name__ == "__main__":
+    stage_main("ingest", body)

@@ -1,0 +1,70 @@
+"""Which files of a folder are traces to be read: all that are not hidden, in one order on every machine."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline.errors import InputError, TraceError
+from pipeline.records import Quarantined, Trace
+from pipeline.traces import FORMATS
+from pipeline.traces.preview import HEAD_BYTES, describe
+from pipeline.traces.reading import quarantined
+from pipeline.traces.reasons import Reason
+
+Found = tuple[str, Path]
+"""Source (path below the folder, with slashes) and where it lies."""
+
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
+
+def trace_files(root: Path) -> list[Found]:
+    """Files below `root`, by source. Hidden names and DVC's `.dvc` files are passed over. Raises InputError."""
+    if not root.is_dir():
+        raise InputError(f"{root}: no such folder; put trace files into it, or set demo.enabled: true in params.yaml")
+    found: list[Found] = []
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if not name.startswith(".")]
+        linked = [name for name in names if os.path.islink(os.path.join(folder, name))]
+        found += (_found(root, Path(folder, name)) for name in [*files, *linked] if _is_wanted(name))
+    return sorted(found)
+
+
+def read_file(path: Path, source: str, max_bytes: int) -> Iterator[Trace | Quarantined]:
+    """Read one file, whatever it is: at least one trace or quarantine row comes of it."""
+    empty = True
+    try:
+        for item in _items(path, source, max_bytes):
+            empty = False
+            yield item
+    except OSError as error:
+        yield quarantined(source, 1, TraceError(Reason.UNREADABLE_FILE, f"cannot be read: {error.strerror}"))
+    except TraceError as fault:
+        yield quarantined(source, 1, fault)
+    else:
+        if empty:
+            yield quarantined(source, 1, TraceError(Reason.EMPTY_FILE, "the file holds no record"))
+
+
+def _items(path: Path, source: str, max_bytes: int) -> Iterator[Trace | Quarantined]:
+    if path.is_symlink():
+        raise TraceError(Reason.SYMLINK, "a symbolic link is not followed; put the file itself into the folder")
+    if not path.is_file():
+        raise TraceError(Reason.UNREADABLE_FILE, "not a regular file")
+    with path.open("rb") as stream:
+        head = stream.read(HEAD_BYTES)
+    if not head.strip():
+        return
+    if head.startswith(_POINTER):
+        raise TraceError(Reason.GIT_LFS_POINTER, "a Git LFS pointer, not the file; run `git lfs pull`")
+    form = next((form for form in FORMATS.values() if form.sniff(head)), None)
+    if form is None:
+        raise TraceError(Reason.UNKNOWN_FORMAT, f"no known trace format: {describe(head)}")
+    yield from form.read(path, source, max_bytes)
+
+
+def _found(root: Path, path: Path) -> Found:
+    return os.fsencode(path.relative_to(root).as_posix()).decode("utf-8", "replace"), path
+
+
+def _is_wanted(name: str) -> bool:
+    return not name.startswith(".") and not name.endswith(".dvc")

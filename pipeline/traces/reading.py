@@ -1,0 +1,36 @@
+"""What every reader shares: from the records of a file to traces and quarantine rows, none lost."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from pipeline.errors import TraceError
+from pipeline.records import JsonObject, Quarantined, Trace
+from pipeline.traces.framing import Record, records
+from pipeline.traces.reasons import Reason
+
+Parse = Callable[[JsonObject, Record, str], list[Trace | Quarantined]]
+"""Object, the record it stands in, source -> what it becomes. Raises TraceError."""
+
+
+def read_rows(path: Path, source: str, max_bytes: int, parse: Parse) -> Iterator[Trace | Quarantined]:
+    """Read a file in which each record is one run. Raises OSError."""
+    for record in records(path, max_bytes):
+        try:
+            yield from parse(row_object(record), record, source)
+        except TraceError as fault:
+            yield quarantined(source, record.line, fault)
+
+
+def row_object(record: Record) -> JsonObject:
+    """The record's object. Raises TraceError when there is none."""
+    if record.fault is not None:
+        raise record.fault
+    if not isinstance(record.value, dict):
+        kind = type(record.value).__name__
+        raise TraceError(Reason.NOT_AN_OBJECT, f"a record must be an object, found {kind}: {record.value!r:.60}")
+    return record.value
+
+
+def quarantined(source: str, line: int, fault: TraceError) -> Quarantined:
+    """The quarantine row of a fault."""
+    return Quarantined(source, line, fault.field, str(fault.reason), fault.message)
