@@ -93,22 +93,31 @@ def read_messages(raw: Any, field: str = "messages") -> Conversation:
 def _message(raw: Any, talk: Conversation) -> None:
     if not isinstance(raw, dict):
         raise TraceError(Reason.BAD_FIELD, f"a message must be an object, found {raw!r:.60}")
-    role = _ROLES.get(_text(raw, "role") or "")
-    if role is None:
-        raise TraceError(Reason.UNKNOWN_ROLE, f"unknown role {raw.get('role')!r:.60}", "role")
+    role = _role(raw)
     content = raw.get("content")
     reasoning: str | None = None
     calls: list[ToolCall] = []
     if content is not None and not isinstance(content, str):
         content, reasoning, calls = read_parts(content, talk)
+    name = _text(raw, "name") if "name" in raw else None
     if role == "tool":
-        talk.answer(_text(raw, "tool_call_id"), content, _text(raw, "name"))
+        talk.answer(_text(raw, "tool_call_id"), content, name)
         return
     if role == "assistant":
-        calls += _calls(raw, talk)
-        reasoning = reasoning or _text(raw, "reasoning_content") or _text(raw, "reasoning")
-        content = _text(raw, "refusal") if content is None else content
-    talk.say(Message(role, content, tuple(calls), None, _text(raw, "name"), reasoning, _trainable(raw)))
+        if "tool_calls" in raw or "function_call" in raw:
+            calls += _calls(raw, talk)
+        if "reasoning_content" in raw or "reasoning" in raw:
+            reasoning = reasoning or _text(raw, "reasoning_content") or _text(raw, "reasoning")
+        if content is None and "refusal" in raw:
+            content = _text(raw, "refusal")
+    talk.say(Message(role, content, tuple(calls), None, name, reasoning, _trainable(raw)))
+
+
+def _role(raw: JsonObject) -> Role:
+    try:
+        return _ROLES[raw["role"]]
+    except (KeyError, TypeError) as error:  # TypeError: a list or an object cannot be looked up
+        raise TraceError(Reason.UNKNOWN_ROLE, f"unknown role {raw.get('role')!r:.60}", "role") from error
 
 
 def _calls(raw: JsonObject, talk: Conversation) -> list[ToolCall]:
@@ -139,8 +148,10 @@ def _call(entry: Any, talk: Conversation) -> ToolCall:
 
 
 def _trainable(raw: JsonObject) -> bool:
-    weight = raw.get("weight", raw.get("loss_weight"))
-    return weight is None or bool(weight)
+    if "weight" in raw or "loss_weight" in raw:
+        weight = raw.get("weight", raw.get("loss_weight"))
+        return weight is None or bool(weight)
+    return True
 
 
 def _text(raw: JsonObject, key: str) -> str | None:
