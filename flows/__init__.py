@@ -1,0 +1,17 @@
+"""Prefect on top of DVC; without this folder `dvc repro` does the same.
+
+Importing this package settles, before Prefect reads it, where Prefect keeps its things (in the workspace, not in the
+user's home) and that it calls nobody. A value that is already set in the process's environment wins.
+"""
+
+import os
+from pathlib import Path
+
+for _name, _value in (
+    ("PREFECT_HOME", str(Path(".prefect").resolve())),
+    ("PREFECT_SERVER_ANALYTICS_ENABLED", "false"),
+    ("DO_NOT_TRACK", "1"),
+    ("PREFECT_CLI_PROMPT", "false"),
+    ("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "WARNING"),
+):
+    os.environ.setdefault(_name, _value)

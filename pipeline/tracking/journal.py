@@ -34,6 +34,16 @@ def public_uri() -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if "@" in parts.netloc else tracking_uri()
 
 
+def uses_local_store() -> bool:
+    """Whether runs go to a database or folder of this machine, which needs a server of ours to be looked at."""
+    return urlsplit(tracking_uri()).scheme not in {"http", "https", "databricks"}
+
+
+def server_uri(root: Path) -> str:
+    """The tracking address as a server started from another folder understands it."""
+    return tracking_uri() if tracking_uri() != DEFAULT_URI else f"sqlite:///{(root / 'mlflow.db').resolve()}"
+
+
 def records_folder(root: Path) -> Path:
     """Folder of the records that belong to the present MLflow; one for each address, so that none goes to another."""
     return root / ".work" / "tracking" / hashlib.sha256(tracking_uri().encode()).hexdigest()[:8]

@@ -59,7 +59,7 @@ def find_run(root: Path, stage_hash: str, seconds: float = 5.0) -> RunLink | Non
     """
     records = records_of(root, stage_hash)
     until = time.monotonic() + seconds
-    while records:
+    while records and complaint(root) is None:
         state = records[-1].read_state()
         if state.run_id and state.experiment_id:
             return RunLink(state.run_id, state.experiment_id)
