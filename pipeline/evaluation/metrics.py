@@ -48,6 +48,8 @@ class TaskScores:
     """Tries with an outcome: n."""
     successes_T: Ints
     """Successful tries: c."""
+    numbers: tuple[tuple[int, ...], ...]
+    """Per task the try_index of each of its tries."""
     process_T: Floats
     """Mean process score of the tries that have one; NaN where none has."""
     tries: tuple[Try, ...]
@@ -61,15 +63,16 @@ def collect(rows: Iterable[Row], success_at: float) -> TaskScores:
         key, one = (row["task_id"], row["try_index"]), _try(row, success_at)
         if found.setdefault(key, one) != one:
             raise InputError(f"task {key[0]}: try {key[1]} appears with two contents; run `evaluate` again")
-    by_task: dict[str, list[Try]] = {}
+    numbers: dict[str, list[int]] = {}
     for task, number in sorted(found):
-        by_task.setdefault(task, []).append(found[task, number])
-    groups = list(by_task.values())
+        numbers.setdefault(task, []).append(number)
+    groups = [[found[task, number] for number in made] for task, made in numbers.items()]
     return TaskScores(
-        tuple(by_task), tuple(group[0].template for group in groups),
+        tuple(numbers), tuple(group[0].template for group in groups),
         np.array([len(group) for group in groups], dtype=np.int64),
         np.array([sum(one.success is not None for one in group) for group in groups], dtype=np.int64),
         np.array([sum(one.success is True for one in group) for group in groups], dtype=np.int64),
+        tuple(map(tuple, numbers.values())),
         np.array([_mean([one.process for one in group]) for group in groups], dtype=np.float64),
         tuple(one for group in groups for one in group),
     )  # fmt: skip

@@ -1,0 +1,117 @@
+"""What came in, what went on and why the rest did not, stage by stage, from the stages' own counts.
+
+A count that a stage did not write leaves its line out; no number is filled in.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Counts = list[tuple[str, str]]
+"""Label and number, both as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One stop on the way: `went` of `came` things went on; `reasons` for the others; further `notes` by title."""
+
+    title: str
+    came: int
+    went: int
+    unit: str
+    reasons: Counts
+    notes: list[tuple[str, Counts]]
+
+    @property
+    def share(self) -> float:
+        """The share that went on, in [0, 1]; 0 when nothing came."""
+        return min(1.0, self.went / self.came) if self.came else 0.0
+
+
+def flow(metrics: Mapping[str, Mapping[str, Any]]) -> list[Stop]:
+    """The stops in the order of the pipeline; `metrics` by stage."""
+    stops = (_ingest(metrics["ingest"]), _curate(metrics["curate"]), _filter(metrics["filter"]), _rl(metrics["rl"]))
+    return [stop for stop in stops if stop is not None]
+
+
+def filter_facts(found: Mapping[str, Any]) -> Counts:
+    """What the profile showed, as far as metrics/filter.json says."""
+    labels = {
+        "groups": "groups", "rollouts": "rollouts", "null_rewards": "without a reward", "pass_rate": "mean pass rate",
+        "kept_pass_rate": "mean pass rate of those kept", "always_solved": "always solved",
+        "never_solved": "never solved", "dispersion": "spread of the spreads (std / mean)",
+    }  # fmt: skip
+    return _labelled(found, labels)
+
+
+def rl_facts(found: Mapping[str, Any]) -> Counts:
+    """Every number of metrics/rl.json that is not a count by reason."""
+    return [(name.replace("_", " "), number(value)) for name, value in found.items() if _is_number(value)]
+
+
+def _ingest(found: Mapping[str, Any]) -> Stop | None:
+    traces, quarantined = found.get("traces"), found.get("quarantined")
+    if traces is None or quarantined is None:
+        return None
+    notes = [
+        ("Formats", counts(found.get("by_format"))), ("How they ended", counts(found.get("by_status"))),
+        ("Groups of tries", counts(found.get("groups"))),
+    ]  # fmt: skip
+    reasons = counts(found.get("quarantined_by_reason"))
+    return Stop("Traces read", traces + quarantined, traces, "records", reasons, _said(notes))
+
+
+def _curate(found: Mapping[str, Any]) -> Stop | None:
+    came, rows = found.get("came"), found.get("rows")
+    if came is None or rows is None:
+        return None
+    return Stop("Imitated by SFT", came, rows, "traces and demonstrations", counts(found.get("dropped")), [])
+
+
+def _filter(found: Mapping[str, Any]) -> Stop | None:
+    groups, kept = found.get("groups"), found.get("kept")
+    if groups is None or kept is None:
+        return None
+    return Stop("Practised by RL", groups, kept, "profiled tasks", counts(found.get("dropped_by_reason")), [])
+
+
+def _rl(found: Mapping[str, Any]) -> Stop | None:
+    rollouts, trained = found.get("rollouts"), found.get("trained_rollouts")
+    if rollouts is None or trained is None:
+        return None
+    return Stop("Trained on by RL", rollouts, trained, "rollouts", counts(found.get("by_reason")), [])
+
+
+def _said(notes: list[tuple[str, Counts]]) -> list[tuple[str, Counts]]:
+    return [(title, items) for title, items in notes if items]
+
+
+def _labelled(found: Mapping[str, Any], labels: Mapping[str, str]) -> Counts:
+    return [(label, number(found[name])) for name, label in labels.items() if _is_number(found.get(name))]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def counts(found: object, prefix: str = "") -> Counts:
+    """Non-zero numbers of a (nested) mapping, the largest first, labels as words; empty for anything else."""
+    flat = _flat(found, prefix) if isinstance(found, Mapping) else []
+    return [(label, number(value)) for label, value in sorted(flat, key=lambda item: (-item[1], item[0])) if value]
+
+
+def number(value: float) -> str:
+    """A number for people: thousands apart, three decimals at most."""
+    text = f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
+    return text.replace(",", "\u202f")
+
+
+def _flat(found: Mapping[str, Any], prefix: str) -> list[tuple[str, float]]:
+    flat: list[tuple[str, float]] = []
+    for name, value in found.items():
+        label = f"{prefix}{str(name).replace('_', ' ')}"
+        if isinstance(value, Mapping):
+            flat += _flat(value, f"{label}: ")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            flat.append((label, value))
+    return flat

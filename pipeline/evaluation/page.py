@@ -1,0 +1,98 @@
+"""The report as one self-contained HTML page: inline CSS and SVG, no script, nothing fetched.
+
+Every text goes through Jinja's escaping; only the SVG that `svg.py` made is inserted as it is.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from pipeline.evaluation import charts, curves
+from pipeline.evaluation.episodes import pick_pairs
+from pipeline.evaluation.funnel import filter_facts, flow, number, rl_facts
+from pipeline.evaluation.inputs import Inputs
+from pipeline.evaluation.metrics import TaskScores
+from pipeline.evaluation.story import (
+    difference_rows,
+    headline,
+    percent,
+    points,
+    span,
+    template_rows,
+    template_sentence,
+)
+from pipeline.evaluation.summary import bootstrap_of, summarise
+from pipeline.evaluation.svg import DARK, LIGHT, css
+from pipeline.params import EvaluateParams
+from pipeline.records import StopReason
+
+ASSETS = Path(__file__).parent / "assets"
+_SIGNS = {"better": "\u25b2 better", "worse": "\u25bc worse", "unclear": "\u25cb not sure"}
+
+
+def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, seed: int, success_at: float) -> str:
+    """The whole page. `comparison` is what metrics/eval.json holds (`summary.compare`)."""
+    rows = {split: _rows(models, params, seed) for split, models in inputs.scores.items()}
+    scores = inputs.scores["eval"]
+    templates = template_rows(scores["sft"], scores["rl"], bootstrap_of(params, seed))
+    return _jinja().get_template("index.html.j2").render(
+        light=Markup(css(LIGHT)), dark=Markup(css(DARK)), seed=seed, tries=params.tries, k=params.k,
+        confidence=f"{100 * params.confidence:.0f}\u202f%", tasks=len(scores["rl"].task_ids), models=list(scores),
+        headline=headline(comparison, params.confidence), differences=difference_rows(comparison["differences"]),
+        eval_rows=rows["eval"], valid_rows=rows["valid"], templates=templates,
+        template_sentence=template_sentence(templates), endings=_endings(scores), flow=flow(inputs.metrics),
+        filter_facts=filter_facts(inputs.metrics["filter"]), rl_facts=rl_facts(inputs.metrics["rl"]),
+        pairs=pick_pairs(inputs, success_at), **_charts(inputs, comparison, templates),
+    )  # fmt: skip
+
+
+def _jinja() -> Environment:
+    jinja = Environment(
+        loader=FileSystemLoader(ASSETS),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    jinja.filters |= {
+        "percent": percent, "points": points, "decimal": _decimal, "sign": _SIGNS.__getitem__, "number": number,
+        "words": lambda name: str(name).replace("_", " "), "label": lambda model: charts.LABELS.get(model, model),
+    }  # fmt: skip
+    return jinja
+
+
+def _charts(inputs: Inputs, comparison: dict[str, Any], templates: list[charts.TemplateRow]) -> dict[str, Markup]:
+    drawn = {
+        "comparison_chart": charts.comparison(comparison["models"]),
+        "template_chart": charts.by_template(templates),
+        "sft_chart": curves.sft_loss(*(inputs.points("sft", "step", name) for name in ("train_loss", "valid_loss"))),
+        "rl_chart": curves.rl_progress(
+            *(
+                inputs.points("rl", "step", name)
+                for name in ("reward", "outcome", "valid_pass_at_1", "zero_spread_share")
+            )
+        ),
+        "spread_chart": curves.spread(inputs.groups()),
+    }
+    return {name: Markup(svg) for name, svg in drawn.items()}
+
+
+def _rows(models: dict[str, TaskScores], params: EvaluateParams, seed: int) -> list[dict[str, Any]]:
+    rows = [{"model": model, **summarise(scores, params, seed)} for model, scores in models.items()]
+    return [row | {"interval": span(row["ci_low"], row["ci_high"])} for row in rows]
+
+
+def _endings(models: dict[str, TaskScores]) -> list[tuple[str, list[float]]]:
+    """Each stop reason that occurs, with every model's share of tries."""
+    ends = {model: [one.stop_reason for one in scores.tries] for model, scores in models.items()}
+    return [
+        (reason.value, [found.count(reason.value) / len(found) for found in ends.values()])
+        for reason in StopReason
+        if any(reason.value in found for found in ends.values())
+    ]
+
+
+def _decimal(value: float | None, digits: int = 2) -> str:
+    return "\u2013" if value is None else f"{value:.{digits}f}"

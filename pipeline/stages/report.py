@@ -1,0 +1,50 @@
+"""One page with the comparison, the curves, what was dropped, and episodes before and after.
+
+metrics/eval.json holds the figures of all models on `eval` and, under `valid`, on valid; reports/index.html shows them.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.evaluation.charts import summary_file
+from pipeline.evaluation.inputs import load_inputs
+from pipeline.evaluation.page import render
+from pipeline.evaluation.summary import compare
+from pipeline.params import Params
+from pipeline.stages.common import stage_main
+from pipeline.tables import whole_file, write_json
+from pipeline.tracking import Run
+
+PAGE = Path("reports/index.html")
+CHART = Path("reports/summary.svg")
+
+
+def body(params: Params, run: Run) -> None:
+    """Write metrics/eval.json, reports/index.html and reports/summary.svg."""
+    inputs = load_inputs(Path(), params.reward.success_at)
+    compared = {split: compare(scores, params.evaluate, params.seed) for split, scores in inputs.scores.items()}
+    page = render(inputs, compared["eval"], params.evaluate, params.seed, params.reward.success_at)
+    _write_text(PAGE, page)
+    _write_text(CHART, summary_file(compared["eval"]["models"]))
+    write_json(Path("metrics/eval.json"), compared["eval"] | {"valid": compared["valid"]})
+    run.log_metrics(_flat(compared["eval"]))
+    run.log_artifact(PAGE)
+    print(f"report     {PAGE}: open it in a browser", flush=True)
+
+
+def _write_text(path: Path, text: str) -> None:
+    with whole_file(path, "w") as stream:
+        stream.write(text)
+
+
+def _flat(compared: dict[str, Any]) -> dict[str, float | None]:
+    return {
+        f"{name}_{figure}": value
+        for part in ("models", "differences")
+        for name, figures in compared[part].items()
+        for figure, value in figures.items()
+    }
+
+
+if __name__ == "__main__":
+    stage_main("report", body)
