@@ -1,10 +1,11 @@
 """A Qwen3-shaped model and its tokenizer, small enough to learn on two CPU cores and built from nothing but text.
 
 The tokenizer is a byte-level BPE in which merges may cross spaces and punctuation while every digit stays a token of
-its own. Fixed text (procedure, tool schemas, whole calls up to their ids) then costs few tokens, and ids and amounts can be copied digit by digit,
-which a model of one million parameters learns. No merge crosses the end of a generation prompt, or the tokens
-of a rendered episode would differ from those that the model is asked to sample. Its special tokens and chat template are those of Qwen3, so that a
-tiny model takes the same code path as a real one. Equal texts, params and seed give equal bytes.
+its own. Fixed text (procedure, tool schemas, whole calls up to their ids) then costs few tokens, and ids and amounts
+can be copied digit by digit, which a model of one million parameters learns. No merge crosses the end of a generation
+prompt, or the tokens of a rendered episode would differ from those that the model is asked to sample. Turn tokens and
+chat template are those of Qwen3, so that a tiny model takes the same code path as a real one. Equal texts, params and
+seed give equal bytes.
 """
 
 import re
@@ -67,7 +68,8 @@ def build_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
 
 def build_model(tokenizer: PreTrainedTokenizerFast, params: BaseParams, seed: int) -> Qwen3ForCausalLM:
     """A float32 model of the shape that `params` give, its weights drawn from `seed`; global random state untouched."""
-    eos, pad = tokenizer.convert_tokens_to_ids(TURN_END), tokenizer.convert_tokens_to_ids(PAD)
+    vocabulary = tokenizer.get_vocab()
+    eos, pad = vocabulary[TURN_END], vocabulary[PAD]
     config = Qwen3Config(
         vocab_size=len(tokenizer), hidden_size=params.hidden_size, intermediate_size=params.intermediate_size,
         num_hidden_layers=params.layers, num_attention_heads=params.heads, num_key_value_heads=params.heads,

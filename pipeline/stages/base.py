@@ -1,0 +1,74 @@
+"""Stage base: the model to start from, with tokenizer and chat template.
+
+A tiny model's tokenizer learns from the demonstrations as its own chat template renders them, tools included. Whatever
+the model, the demonstrations are encoded with it before the stage ends: a template that cannot carry tool calls or
+mark the agent's tokens fails here, not an hour later.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from transformers import AutoConfig
+
+from pipeline.errors import InputError
+from pipeline.params import Params
+from pipeline.records import DEMOS, Demo
+from pipeline.rollouts.harnesses import Harnesses
+from pipeline.rows import demo_from_row
+from pipeline.stages.common import Progress, stage_main
+from pipeline.tables import read_parquet, write_json
+from pipeline.tracking import Run
+from pipeline.training.base import TINY, make_base
+from pipeline.training.loading import load_model, load_tokenizer
+from pipeline.training.tiny import build_tokenizer
+
+DEMO_FILE = Path("data/demos.parquet")
+OUT = Path("models/base")
+MEASURED = 256
+"""Demonstrations encoded to say what an episode costs."""
+
+
+def body(params: Params, run: Run) -> None:
+    """Write models/base and metrics/base.json."""
+    demos = [demo_from_row(row) for row in read_parquet(DEMO_FILE, DEMOS)]
+    if not demos:
+        raise InputError(f"{DEMO_FILE}: holds no demonstration, which `base` needs; raise synthesize.demos")
+    texts = rendered(demos) if params.base.model == TINY else iter(())
+    came_from = make_base(params.base, params.seed, texts, OUT)
+    metrics = describe(OUT, demos[:MEASURED])
+    write_json(Path("metrics/base.json"), {"model": came_from, **metrics})
+    run.log_metrics({name: float(value) for name, value in metrics.items()})
+    print(
+        f"base       {came_from}: {metrics['parameters']:,} parameters, {metrics['vocab_size']} tokens; "
+        f"an episode costs {metrics['episode_tokens']:.0f} tokens, {metrics['agent_tokens']:.0f} of them the agent's",
+        flush=True,
+    )
+
+
+def rendered(demos: Sequence[Demo]) -> Iterator[str]:
+    """The demonstrations as the tiny model's chat template renders them."""
+    harnesses = Harnesses(build_tokenizer((), 512))
+    progress = Progress("base", len(demos))
+    for done, demo in enumerate(demos, 1):
+        yield harnesses.of(demo.tools).render(demo.messages)
+        progress(done, "rendering demonstrations")
+
+
+def describe(model_dir: Path, demos: Sequence[Demo]) -> dict[str, Any]:
+    """Sizes of the model, and tokens that an episode costs. Raises ModelError or MaskError when it does not fit."""
+    tokenizer = load_tokenizer(model_dir)
+    harnesses = Harnesses(tokenizer)
+    encoded = [harnesses.encode(demo.messages, demo.tools) for demo in demos]
+    return {
+        "parameters": load_model(model_dir).num_parameters(),
+        "vocab_size": AutoConfig.from_pretrained(model_dir, local_files_only=True).vocab_size,
+        "episode_tokens": round(mean(len(ids) for ids, _ in encoded), 2),
+        "episode_tokens_max": max(len(ids) for ids, _ in encoded),
+        "agent_tokens": round(mean(sum(mask) for _, mask in encoded), 2),
+    }
+
+
+if __name__ == "__main__":
+    stage_main("base", body)
