@@ -101,9 +101,9 @@ def counts(found: object, prefix: str = "") -> Counts:
 
 
 def number(value: float) -> str:
-    """A number for people: thousands apart, three decimals at most."""
+    """A number for people: three decimals at most, thousands apart from 10 000 on."""
     text = f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
-    return text.replace(",", "\u202f")
+    return text.replace(",", "\u202f" if abs(value) >= 10_000 else "")
 
 
 def _flat(found: Mapping[str, Any], prefix: str) -> list[tuple[str, float]]:
