@@ -119,7 +119,7 @@ def _user(content: Any, talk: Conversation, trainable: bool) -> None:
         try:
             if kind_of(block) == "tool_result":
                 _say_texts(texts, talk, trainable)
-                _result(block, talk)
+                _result(block, talk, trainable)
             else:
                 texts.append(_text_block(block, talk))
         except TraceError as fault:
@@ -133,14 +133,14 @@ def _say_texts(texts: list[str], talk: Conversation, trainable: bool) -> None:
         texts.clear()
 
 
-def _result(block: JsonObject, talk: Conversation) -> None:
+def _result(block: JsonObject, talk: Conversation, trainable: bool) -> None:
     call_id = block.get("tool_use_id")
     if call_id is not None and not isinstance(call_id, str):
         raise TraceError(Reason.BAD_FIELD, f"tool_use_id must be text, found {call_id!r:.60}", "tool_use_id")
     content = block.get("content")
     if content is not None and not isinstance(content, str):
         content = joined([_text_block(part, talk) for part in _list(content)])
-    talk.answer(call_id, content, error=block.get("is_error") is True)
+    talk.answer(call_id, content, error=block.get("is_error") is True, trainable=trainable)
 
 
 def _system(content: Any, talk: Conversation) -> None:

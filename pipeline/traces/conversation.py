@@ -40,11 +40,18 @@ class Conversation:
             self._late += self._open
             self._open = list(message.tool_calls)
 
-    def answer(self, call_id: str | None, content: str | None, name: str | None = None, error: bool = False) -> None:
+    def answer(
+        self,
+        call_id: str | None,
+        content: str | None,
+        name: str | None = None,
+        error: bool = False,
+        trainable: bool = True,
+    ) -> None:
         """Append a tool's result, linked to its call."""
         if error:
             self._errors.append(len(self.messages))
-        self.messages.append(Message("tool", content, (), self._link(call_id, name), name))
+        self.messages.append(Message("tool", content, (), self._link(call_id, name), name, None, trainable))
 
     def call(self, call_id: Any, name: Any, arguments: Any) -> ToolCall:
         """A tool call of the turn being read. Raises TraceError when it has no name."""

@@ -20,7 +20,7 @@ _POINTER = b"version https://git-lfs.github.com/spec/"
 def trace_files(root: Path) -> list[Found]:
     """Files below `root`, by source. Hidden names and DVC's `.dvc` files are passed over. Raises InputError."""
     if not root.is_dir():
-        raise InputError(f"{root}: no such folder; put trace files into it, or set demo.enabled: true in params.yaml")
+        raise InputError(f"{root}: no such folder; put trace files into it and run `dvc repro`")
     found: list[Found] = []
     for folder, names, files in os.walk(root):
         names[:] = [name for name in names if not name.startswith(".")]

@@ -107,8 +107,8 @@ def _values(data: bytes | TraceError, only: bool) -> Iterator[tuple[Any, Repairs
 
 def _cut_short(fault: TraceError, data: bytes) -> TraceError:
     """Only a file's last line has no newline: JSON that stops there, its brackets open, was cut."""
-    cut = data.lstrip()[:1] in (b"{", b"[") and data[-1:] not in (b"\n", b"}", b"]")
-    if fault.reason == Reason.INVALID_JSON and (cut or "end of data" in fault.message):
+    cut = data[-1:] not in (b"}", b"]") or "end of data" in fault.message
+    if fault.reason == Reason.INVALID_JSON and not data.endswith(b"\n") and data.lstrip()[:1] in (b"{", b"[") and cut:
         return TraceError(Reason.TRUNCATED_FILE, f"the file ends in the middle of this record; {fault.message}")
     return fault
 

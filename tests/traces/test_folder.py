@@ -1,0 +1,87 @@
+"""Which files are read, and what is said of those that are not."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.errors import InputError
+from pipeline.records import Quarantined
+from pipeline.traces.folder import read_file, trace_files
+from tests.traces.helpers import ANSWER, USER, lines, read, refused
+
+ROW = lines({"messages": [USER, ANSWER]})
+
+
+def messages(items: list[object]) -> list[str]:
+    """What the quarantine rows say."""
+    return [item.message for item in items if isinstance(item, Quarantined)]
+
+
+def test_files_come_in_one_order_without_the_hidden_ones(tmp_path: Path) -> None:
+    for name in ("b/x.jsonl", "a.jsonl", "b/a/y.json", ".hidden", ".git/z", "b/.gitignore", "b.dvc", "Z"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(ROW)
+    assert [source for source, _ in trace_files(tmp_path)] == ["Z", "a.jsonl", "b/a/y.json", "b/x.jsonl"]
+
+
+def test_a_missing_folder_names_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"raw: no such folder; put trace files into it"):
+        trace_files(tmp_path / "raw")
+
+
+@pytest.mark.parametrize("directory", [True, False])
+def test_links_are_refused_and_named(directory: bool, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.jsonl").write_bytes(ROW)
+    raw = tmp_path / "raw"
+    raw.mkdir()
+    (raw / "link").symlink_to(outside if directory else outside / "secret.jsonl")
+    ((source, path),) = trace_files(raw)
+    assert source == "link"
+    assert refused(list(read_file(path, source, 1000))) == [(1, None, "symlink")]
+
+
+def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert refused(list(read_file(tmp_path / "pipe", "pipe", 1000))) == [(1, None, "unreadable_file")]
+
+
+def test_a_file_that_went_away_is_named(tmp_path: Path) -> None:
+    assert refused(list(read_file(tmp_path / "gone", "gone", 1000))) == [(1, None, "unreadable_file")]
+
+
+def test_a_name_that_is_no_text_does_no_harm(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.jsonl")).write_bytes(ROW)
+    assert [source for source, _ in trace_files(tmp_path)] == ["\ufffd.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason", "seen"),
+    [
+        (b"", "empty_file", "holds no record"),
+        (b" \n\n", "empty_file", "holds no record"),
+        (b"[]", "unknown_format", "text that starts with '[]'"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "git_lfs_pointer", "git lfs pull"),
+        (b"PK\x03\x04rest", "unknown_format", "a ZIP archive; unpack it first"),
+        (b"\x1f\x8brest", "unknown_format", "a gzip archive"),
+        (b"a\x00b", "unknown_format", "binary data"),
+        (b"Hello there", "unknown_format", "text that starts with 'Hello there'"),
+        (b'{"schema_version": 1, "steps": []}', "unknown_format", "the keys 'schema_version', 'steps'"),
+        (b'[{"role": "user", "content": "x"}]', "unknown_format", "the keys 'role', 'content'"),
+        (b"[1, 2]", "unknown_format", "JSON values of the kind int"),
+    ],
+)
+def test_what_is_no_trace_is_named_with_what_was_seen(content: bytes, reason: str, seen: str, tmp_path: Path) -> None:
+    items = read(tmp_path, content)
+    assert refused(items) == [(1, None, reason)]
+    assert seen in messages(list(items))[0]
+
+
+def test_the_format_is_seen_past_junk_and_in_a_long_first_record(tmp_path: Path) -> None:
+    assert len(read(tmp_path, b"junk\n" + ROW)) == 2
+    long = lines({"input": ["x" * 1000] * 3000, "messages": [USER, ANSWER]})
+    assert refused(read(tmp_path, long, limit=1 << 24)) == [(1, None, "unknown_format")]
+    late = lines({"messages": [USER | {"content": "x" * 3_000_000}, ANSWER]})
+    assert refused(read(tmp_path, late, limit=1 << 24)) == []

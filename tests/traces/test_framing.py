@@ -1,0 +1,99 @@
+"""Records of a file however it is framed, damaged or named."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.traces.framing import records
+
+ROWS: list[Any] = [{"a": 1, "text": 'a "quoted" } brace'}, {"b": [1, {"c": []}]}, {"d": "\\"}]
+
+
+def values(tmp_path: Path, content: bytes, limit: int = 1000) -> list[Any]:
+    """Values, or the reasons why there is none."""
+    path = tmp_path / "f"
+    path.write_bytes(content)
+    return [r.value if r.fault is None else str(r.fault.reason) for r in records(path, limit)]
+
+
+FRAMINGS = {
+    "lines": "\n".join(map(json.dumps, ROWS)),
+    "lines, blank ones between": "\n\n" + "\r\n \r\n".join(map(json.dumps, ROWS)) + "\n",
+    "array in a line": json.dumps(ROWS),
+    "array, indented": json.dumps(ROWS, indent=2),
+    "array, a line each": "[" + ",\n".join(map(json.dumps, ROWS)) + "]",
+    "array, bracket alone": "[\n" + "\n,".join(map(json.dumps, ROWS)) + "\n]\n",
+    "objects, indented": "\n".join(json.dumps(row, indent=1) for row in ROWS),
+    "with a byte order mark": "\ufeff" + json.dumps(ROWS, indent=2),
+}
+
+
+@pytest.mark.parametrize("framing", FRAMINGS)
+def test_every_framing_gives_the_same_records(framing: str, tmp_path: Path) -> None:
+    assert values(tmp_path, FRAMINGS[framing].encode()) == ROWS
+
+
+def test_line_numbers_are_those_of_an_editor(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_text("\n" + json.dumps(ROWS, indent=2))
+    text = path.read_text().splitlines()
+    assert [text[r.line - 1].strip() for r in records(path, 1000)] == ["{", "{", "{"]
+    path.write_text("\n{}\n\n{}\n")
+    assert [r.line for r in records(path, 1000)] == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b'{"a": 1}\n{"b": ', [{"a": 1}, "truncated_file"]),
+        (b'[{"a": 1},\n {"b": ', [{"a": 1}, "truncated_file"]),
+        (b'[\n{"a": 1},\n', [{"a": 1}, "truncated_file"]),
+        (b'{"a": 1}\n{"b": \n{"c": 1}\n', [{"a": 1}, "invalid_json", {"c": 1}]),
+        (b'{"b": \n{"c": 1}\n', ["invalid_json", {"c": 1}]),
+        (b'[\n{"a": 1},\n{"b": x},\n{"c": 1}\n]', [{"a": 1}, "invalid_json", {"c": 1}]),
+        (b'[\n{"a": 1},\n2,\n{"c": 1}\n]', [{"a": 1}, 2, {"c": 1}]),
+        (b'{"a": 1}\n}\n', [{"a": 1}, "invalid_json"]),
+        (b"[]", []),
+        (b"", []),
+        (b'{"a": "\xff"}\n{"b": 1}\n', ["invalid_utf8", {"b": 1}]),
+        (b"<PLACEHOLDER ROW>\n" * 2, ["placeholder"] * 2),
+    ],
+)
+def test_damage_costs_the_damaged_record_only(content: bytes, found: list[Any], tmp_path: Path) -> None:
+    assert values(tmp_path, content) == found
+
+
+def test_too_long_lines_and_records_are_passed_over(tmp_path: Path) -> None:
+    long = orjson.dumps({"a": "x" * 2000})
+    short = b'{"b": 1}'
+    assert values(tmp_path, long + b"\n" + short + b"\n") == ["line_too_long", {"b": 1}]
+    assert values(tmp_path, short + b"\n" + long) == [{"b": 1}, "line_too_long"]
+    spread = json.dumps([{"a": ["x" * 90] * 20}, {"b": 1}], indent=1).encode()
+    assert values(tmp_path, spread) == ["line_too_long", {"b": 1}]
+    assert values(tmp_path, b"[\n" + long + b"\n]") == ["line_too_long"]
+
+
+@pytest.mark.parametrize("depth", [1100, 100_000])
+def test_a_depth_bomb_is_refused(depth: int, tmp_path: Path) -> None:
+    bomb = b"[" * depth + b"]" * depth
+    assert values(tmp_path, b'{"a": ' + bomb + b'}\n{"b": 1}\n', 1 << 20) == ["too_deep", {"b": 1}]
+    assert values(tmp_path, b"[" + bomb + b"]", 1 << 20) == ["too_deep"]
+
+
+def test_lone_surrogates_become_replacement_characters(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b'{"a": "x\\ud800y", "\\udc00": "\\ud83d\\ude00", "c": ["\xed\xa0\x80"]}\n{"b": 1}\n')
+    first, second = records(path, 1000)
+    assert first.value == {"a": "x\ufffdy", "\ufffd": "\U0001f600", "c": ["\ufffd"]}
+    assert (first.repairs.surrogates, second.repairs.surrogates) == (3, 0)
+
+
+def test_numbers_beyond_json_become_null_with_their_path(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b'[{"a": 1}, {"b": [1, NaN], "c": {"d": -Infinity}, "e": 1e999, "f": 3}]')
+    first, second = records(path, 1000)
+    assert (first.repairs.not_finite, second.repairs.not_finite) == ((), ("b[1]", "c.d", "e"))
+    assert second.value == {"b": [1, None], "c": {"d": None}, "e": None, "f": 3}

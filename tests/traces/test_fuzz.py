@@ -1,0 +1,123 @@
+"""Damaged and invented bytes: no crash, every record accounted for, every trace storable."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline.records import JsonObject, Quarantined, Trace
+from pipeline.rows import trace_from_row, trace_to_row
+from pipeline.traces import FORMATS
+from pipeline.traces.folder import read_file
+from pipeline.traces.reasons import Reason
+from tests.traces.helpers import ANSWER, LIMIT, USER, call, lines, result
+
+CALLING: JsonObject = {"role": "assistant", "content": None, "tool_calls": [call(), call("b", {"x": [1, None]}, "c2")]}
+TALK = [USER, CALLING, result("ok"), result("no", "c2"), ANSWER]
+CHAT: JsonObject = {"messages": TALK, "task_id": 1, "trial": 0, "reward": 0.5}
+USE = {"type": "tool_use", "id": "a", "name": "look", "input": {"n": 1}}
+BLOCKS: list[JsonObject] = [
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "x"}, USE]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": "r", "is_error": True}]},
+]
+SEEDS: dict[str, bytes] = {
+    "openai_chat": lines(CHAT, CHAT | {"trial": 1}, CHAT | {"trial": 2}),
+    "anthropic_messages": lines(*[{"system": "s", "messages": [USER, *BLOCKS, ANSWER], "reward": 1}] * 3),
+    "claude_code": lines(
+        *(
+            {"type": m["role"], "uuid": str(n), "parentUuid": str(n - 1), "sessionId": "s", "message": m}
+            for n, m in enumerate([USER, *BLOCKS, ANSWER])
+        )
+    ),
+    "tau_bench": orjson.dumps(
+        [{"task_id": 1, "trial": n, "reward": n, "info": {}, "traj": TALK} for n in range(3)],
+        option=orjson.OPT_INDENT_2,
+    ),
+}
+SPLICES = [b"", b"\x00", b"\xff", b'"', b"{", b"}", b"[", b"]", b"\n", b"null", b"NaN", b"\\ud800", b"[" * 300, b"1e9"]
+
+
+def check(items: list[Trace | Quarantined]) -> None:
+    """What holds for whatever was read."""
+    assert items
+    for item in items:
+        assert item.source == "f"
+        assert item.line >= 1
+        if isinstance(item, Trace):
+            assert trace_from_row(trace_to_row(item)) == item
+        else:
+            assert item.reason in set(Reason)
+            orjson.dumps(item.message)
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    """Up to four splices or swaps of bytes."""
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(data) + 1)
+        data = data[:at] + rng.choice(SPLICES) + data[at + rng.choice((0, 0, 1, 3, 40)) :]
+    return data
+
+
+@pytest.mark.parametrize("form", SEEDS)
+def test_the_seeds_themselves_are_read(form: str, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(SEEDS[form])
+    items = list(read_file(tmp_path / "f", "f", LIMIT))
+    assert {item.format if isinstance(item, Trace) else item.reason for item in items} == {form}
+    assert next(name for name, each in FORMATS.items() if each.sniff(SEEDS[form])) == form
+
+
+@pytest.mark.parametrize("form", SEEDS)
+def test_mutated_bytes_never_crash(form: str, tmp_path: Path) -> None:
+    rng = random.Random(form)
+    for _ in range(150):
+        (tmp_path / "f").write_bytes(mutated(SEEDS[form], rng))
+        check(list(read_file(tmp_path / "f", "f", rng.choice((200, LIMIT)))))
+
+
+@pytest.mark.parametrize("form", ["openai_chat", "anthropic_messages"])
+def test_a_broken_line_costs_no_other(form: str, tmp_path: Path) -> None:
+    rng = random.Random(form)
+    good = SEEDS[form].splitlines(keepends=True)
+    for _ in range(50):
+        bad = mutated(good[0].rstrip(b"\n"), rng).replace(b"\n", b" ") + b"\n"
+        (tmp_path / "f").write_bytes(b"".join([good[0], bad, good[2]]))
+        items = list(read_file(tmp_path / "f", "f", LIMIT))
+        assert {1, 3} <= {item.line for item in items if isinstance(item, Trace)}
+        assert bad.isspace() or 2 in {item.line for item in items}
+
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8)
+KEYS = st.sampled_from(
+    ["messages", "role", "content", "tool_calls", "function", "arguments", "name", "id", "type", "text", "tools",
+     "traj", "task_id", "reward", "info", "message", "uuid", "parentUuid", "loglines", "input", "system", "metadata",
+     "weight"]
+)  # fmt: skip
+WORDS = st.sampled_from(["user", "assistant", "tool", "system", "text", "tool_use", "tool_result", "summary"])
+DOCUMENTS: st.SearchStrategy[Any] = st.recursive(
+    LEAVES | WORDS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5), max_leaves=20
+)
+MESSAGES = st.lists(st.fixed_dictionaries({"role": WORDS, "content": DOCUMENTS}, optional={"tool_calls": DOCUMENTS}))
+ROWS = st.fixed_dictionaries(
+    {}, optional={"messages": MESSAGES, "traj": MESSAGES, "task_id": LEAVES, "reward": LEAVES, "tools": DOCUMENTS,
+                  "system": DOCUMENTS, "type": WORDS, "message": DOCUMENTS, "uuid": LEAVES, "error": LEAVES,
+                  "metadata": DOCUMENTS, "scores": DOCUMENTS, "status": LEAVES}
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(ROWS | DOCUMENTS, min_size=1, max_size=4))
+def test_any_document_is_accounted_for_by_any_reader(form: str, rows: list[Any], tmp_path: Path) -> None:
+    """Each reader by itself, so that no sniffing keeps a document from it."""
+    data = b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+    (tmp_path / "f").write_bytes(data)
+    items = list(FORMATS[form].read(tmp_path / "f", "f", LIMIT))
+    if form != "claude_code" and len(rows) > 1:
+        assert {item.line for item in items} == set(range(1, len(rows) + 1))
+    for item in items:
+        check([item])
