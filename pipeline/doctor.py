@@ -7,16 +7,16 @@ version) break `import transformers` with a message that names neither. They com
 
 import importlib.metadata
 import importlib.util
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 LOCK = Path("requirements.lock")
 COMPANIONS = ("torchvision", "torchaudio", "torchcodec")
 TOGETHER = "from trl import GRPOTrainer, SFTTrainer; import torch, transformers, prefect, mlflow, dvc.api"
-_PIN = re.compile(r"^([A-Za-z0-9_.-]+)==([^\s;]+)")
 
 
 def diagnose(lock: Path = LOCK, *, imports: bool = True) -> list[str]:
@@ -66,8 +66,10 @@ def check_imports() -> list[str]:
 
 
 def _pins(lock: Path) -> list[tuple[str, str]]:
-    lines = lock.read_text(encoding="utf-8").splitlines()
-    return [(match[1], match[2]) for line in lines if (match := _PIN.match(line))]
+    """Name and version of each line that holds for this Python and system."""
+    pins = (Requirement(line) for line in lock.read_text(encoding="utf-8").splitlines() if line.strip())
+    wanted = (pin for pin in pins if pin.marker is None or pin.marker.evaluate())
+    return [(pin.name, str(pin.specifier).removeprefix("==")) for pin in wanted]
 
 
 def _installed(name: str) -> str | None:
