@@ -170,7 +170,7 @@ def open_record(root: Path, name: str, identity: str) -> Record:
     earlier = records_of(root, identity)
     if earlier and earlier[-1].events_file.is_file() and earlier[-1].last_status() == KILLED:
         return earlier[-1]
-    record = Record(records_folder(root) / f"{now_ms()}-{name}-{identity[:12]}")
+    record = Record(records_folder(root) / f"{time.time_ns()}-{name}-{identity[:12]}")
     record.folder.mkdir(parents=True)
     return record
 

@@ -95,6 +95,8 @@ class Uploader:
         if event["event"] == "start":
             self._start(record, state, event)
         elif event["event"] == "end":
+            if state.run_id and event.get("error"):
+                self._store.tags(state.run_id, {"error": event["error"]})
             self._end(record, state, event["status"], event["time"])
         elif state.run_id and event["event"] == "results":
             self._results(state, event)
