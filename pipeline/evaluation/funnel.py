@@ -45,8 +45,16 @@ def filter_facts(found: Mapping[str, Any]) -> Counts:
 
 
 def rl_facts(found: Mapping[str, Any]) -> Counts:
-    """Every number of metrics/rl.json that is not a count by reason."""
-    return [(name.replace("_", " "), number(value)) for name, value in found.items() if _is_number(value)]
+    """What practice took and gave, as far as metrics/rl.json says."""
+    labels = {
+        "steps": "generation steps", "rollouts": "rollouts made", "trained_rollouts": "rollouts trained on",
+        "groups": "groups trained on", "tokens": "tokens sampled", "trained_tokens": "tokens trained on",
+        "null_rewards": "rollouts without a reward", "best_step": "step of the best checkpoint",
+        "first_valid_pass_at_1": "valid pass@1 at the start", "best_valid_pass_at_1": "valid pass@1 at the best",
+        "last_valid_pass_at_1": "valid pass@1 at the end", "first_reward": "reward of the first step",
+        "last_reward": "reward of the last step",
+    }  # fmt: skip
+    return _labelled(found, labels)
 
 
 def _ingest(found: Mapping[str, Any]) -> Stop | None:
@@ -65,7 +73,10 @@ def _curate(found: Mapping[str, Any]) -> Stop | None:
     came, rows = found.get("came"), found.get("rows")
     if came is None or rows is None:
         return None
-    return Stop("Imitated by SFT", came, rows, "traces and demonstrations", counts(found.get("dropped")), [])
+    formats = found.get("by_format") or {}
+    notes = [(f"From {str(name).replace('_', ' ')}", counts(reasons)) for name, reasons in formats.items()]
+    reasons = counts(found.get("dropped"))
+    return Stop("Imitated by SFT", came, rows, "traces and demonstrations", reasons, _said(notes))
 
 
 def _filter(found: Mapping[str, Any]) -> Stop | None:

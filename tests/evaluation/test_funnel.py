@@ -33,4 +33,4 @@ def test_what_no_stage_counted_is_left_out_and_an_empty_start_is_no_division() -
 
 
 def test_facts_are_numbers_only() -> None:
-    assert rl_facts({"rollouts": 320, "by_reason": {"surplus": 1}, "best": True, "note": "x"}) == [("rollouts", "320")]
+    assert rl_facts({"rollouts": 320, "by_reason": {"surplus": 1}, "best": True, "note": "x"}) == [("rollouts made", "320")]
