@@ -28,6 +28,11 @@ Reply = Callable[[int, Sampled], Sequence[int] | None]
 class Engine(Protocol):
     """Samples many conversations side by side."""
 
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits of the weights and of whatever else its samples depend on, batch shapes included."""
+        ...
+
     def converse(
         self,
         prompts: Sequence[Sequence[int]],

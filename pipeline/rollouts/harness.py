@@ -59,9 +59,7 @@ class Harness:
         self._check()
 
     @classmethod
-    def load(
-        cls, source: Path | PreTrainedTokenizerBase, tools: Sequence[JsonObject], system: str = ""
-    ) -> "Harness":
+    def load(cls, source: Path | PreTrainedTokenizerBase, tools: Sequence[JsonObject], system: str = "") -> "Harness":
         """From a model's folder or a tokenizer at hand. Raises ModelError."""
         if not isinstance(source, Path):
             return cls(source, tools, system)

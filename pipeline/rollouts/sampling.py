@@ -18,9 +18,7 @@ def row_stream(seed: int, row: int, length: int) -> NDArray[np.float64]:
     return np.random.Generator(np.random.Philox(key=key)).random(length)
 
 
-def draw(
-    logits: torch.Tensor, uniforms: NDArray[np.float64], temperature: float
-) -> tuple[list[int], list[float]]:
+def draw(logits: torch.Tensor, uniforms: NDArray[np.float64], temperature: float) -> tuple[list[int], list[float]]:
     """One token for each row of `logits` [rows, vocabulary], and its log-probability under the distribution drawn from.
 
     Inverse transform sampling with `uniforms` [rows]. Temperature 0 takes the likeliest token and reports the

@@ -12,11 +12,13 @@ A row's random numbers are its own (`sampling`). Batch shapes are a function of 
 call gives the same bits; another `slots` gives the same tokens but where rounding decides.
 """
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 import torch
+import transformers
 from numpy.typing import NDArray
 from transformers import PreTrainedModel
 
@@ -27,6 +29,7 @@ from pipeline.rollouts.ragged_cache import RaggedCache
 
 Ints = NDArray[np.int64]
 
+VERSIONS = f"torch {torch.__version__} transformers {transformers.__version__}"
 LENGTH_STEP = 8
 """Key lengths are rounded up to this, which kernels on vectors like."""
 PROBE_TOLERANCE = 1e-2
@@ -45,6 +48,15 @@ class TransformersEngine:
         self._cache = self.new_cache(slots)
         with self._sampling_mode():
             self._probe(int(config.vocab_size))
+
+    @property
+    def fingerprint(self) -> str:
+        """See `Engine.fingerprint`; reads all weights."""
+        digest = hashlib.sha256(f"{type(self.model).__name__} {self.model.dtype} {self.slots} {VERSIONS}".encode())
+        for name, tensor in sorted(self.model.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+        return digest.hexdigest()[:16]
 
     def converse(
         self,

@@ -1,0 +1,200 @@
+"""The episode loop: a task's question, the agent's turns, the environment's answers, and a grade at the end.
+
+Every rollout has an environment instance of its own. What the agent does wrong (unreadable calls, bad arguments,
+endless turns) is answered, scored and stops the episode under its own reason; what the environment does wrong stops the
+rollout too, but leaves its grades null.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from pipeline.environments import ENVIRONMENTS, Environment
+from pipeline.environments.tools import EnvironmentFault, call_tool, reset_arguments
+from pipeline.errors import InputError
+from pipeline.graders.reward import ECONOMY, OUTCOME, PROCEDURE
+from pipeline.params import RolloutParams
+from pipeline.records import Grade, GradeKind, JsonObject, Message, Rollout, StopReason, Task, ToolCall, Turn
+from pipeline.rollouts.engine import Engine, Sampled
+from pipeline.rollouts.harness import Harness
+
+T = TypeVar("T")
+
+NULL_GRADES: tuple[tuple[str, GradeKind], ...] = ((OUTCOME, "outcome"), (PROCEDURE, "process"), (ECONOMY, "process"))
+"""Names and kinds of the grades that a rollout gets without a score when its environment broke."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What ends an episode from outside."""
+
+    max_turns: int
+    max_new_tokens: int
+    max_context: int
+    max_malformed: int
+    tool_timeout: float
+
+
+@dataclass(slots=True)
+class Episode:
+    """One rollout in the making."""
+
+    task: Task
+    try_index: int
+    harness: Harness
+    limits: Limits
+    policy_version: int
+    environment: Environment
+    prompt_ids: list[int] = field(default_factory=list)
+    turns: list[Turn] = field(default_factory=list)
+    stop: StopReason | None = None
+    fault: str = ""
+    _context: int = 0
+    _malformed: int = 0
+
+    def open(self) -> None:
+        """Reset the environment and render the prompt; may stop the episode before its first turn."""
+        question = self.task.question
+        try:
+            added = _environments_own(lambda: self.environment.reset(**reset_arguments(self.task)))
+            question += added or ""
+        except EnvironmentFault as fault:
+            self._break(fault)
+        self.prompt_ids = self.harness.prompt_ids(question)
+        self._context = len(self.prompt_ids)
+        if self.stop is None and self._context >= self.limits.max_context:
+            self.stop = StopReason.CONTEXT_OVERFLOW
+
+    def hear(self, sampled: Sampled) -> list[int] | None:
+        """Take one turn; the tokens of the environment's answer, or None when the episode is over."""
+        if len(sampled.token_ids) != len(sampled.logprobs) or not sampled.token_ids:
+            raise ValueError(f"{len(sampled.token_ids)} sampled tokens with {len(sampled.logprobs)} log-probabilities")
+        message = self.harness.parse(sampled.token_ids, len(self.turns))
+        self._context += len(sampled.token_ids)
+        results = self._answer(sampled, message)
+        observation: list[int] = []
+        if self.stop is None:
+            observation = self.harness.observation_ids(results)
+            self._context += len(observation)
+            if self._context >= self.limits.max_context:
+                self.stop, observation = StopReason.CONTEXT_OVERFLOW, []
+        turn = Turn(
+            sampled.token_ids, sampled.logprobs, self.policy_version, message, tuple(results), tuple(observation),
+            self._state_hash(),
+        )  # fmt: skip
+        self.turns.append(turn)
+        return observation if self.stop is None else None
+
+    def close(self, model: str, sampling: JsonObject) -> Rollout:
+        """Grade the end and put everything on record."""
+        if self.stop is None:
+            raise RuntimeError(f"task {self.task.task_id}: the engine ended before the episode did")
+        grades = self._grades()
+        return Rollout(
+            task_id=self.task.task_id, environment=self.task.environment, template=self.task.template,
+            try_index=self.try_index, model=model, prompt_ids=tuple(self.prompt_ids), turns=tuple(self.turns),
+            grades=grades, stop_reason=self.stop, sampling=sampling,
+        )  # fmt: skip
+
+    def _answer(self, sampled: Sampled, message: Message) -> list[Message]:
+        """Run the turn's calls in order; sets `stop` where the episode ends with this turn."""
+        if not sampled.finished:
+            full = len(sampled.token_ids) >= self.limits.max_new_tokens
+            self.stop = StopReason.MAX_TOKENS if full else StopReason.CONTEXT_OVERFLOW
+            return []
+        if not message.tool_calls:
+            self.stop = StopReason.FINISHED
+            return []
+        results: list[Message] = []
+        for call in message.tool_calls:
+            self._call(call, results)
+            if self.stop is not None:
+                return results
+        if len(self.turns) + 1 >= self.limits.max_turns:
+            self.stop = StopReason.MAX_TURNS
+        return results
+
+    def _call(self, call: ToolCall, results: list[Message]) -> None:
+        try:
+            answer = call_tool(self.environment, call, self.limits.tool_timeout)
+        except EnvironmentFault as fault:
+            self._break(fault)
+            return
+        results.append(Message("tool", answer.content, tool_call_id=call.id, name=call.name or None))
+        self._malformed = self._malformed + 1 if call.arguments is None else 0
+        if self._malformed > self.limits.max_malformed:
+            self.stop = StopReason.MALFORMED_CALLS
+
+    def _break(self, fault: EnvironmentFault) -> None:
+        self.stop = StopReason.TIMEOUT if fault.timed_out else StopReason.ENVIRONMENT_ERROR
+        self.fault = str(fault)
+
+    def _state_hash(self) -> str:
+        if self.fault:
+            return ""
+        try:
+            return _environments_own(self.environment.state_hash)
+        except EnvironmentFault as fault:
+            self._break(fault)
+            return ""
+
+    def _grades(self) -> tuple[Grade, ...]:
+        if not self.fault:
+            try:
+                return _environments_own(self.environment.grade)
+            except EnvironmentFault as fault:
+                self._break(fault)
+        return tuple(Grade(name, kind, None, reason=self.fault) for name, kind in NULL_GRADES)
+
+
+def play(
+    engine: Engine,
+    harness: Harness,
+    tasks: Sequence[tuple[Task, int]],
+    params: RolloutParams,
+    *,
+    model: str,
+    seed: int,
+    policy_version: int = 0,
+    max_turns: int | None = None,
+    temperature: float | None = None,
+) -> list[Rollout]:
+    """Play each (task, try) once, side by side; rollouts in the order given.
+
+    `max_turns` and `temperature` override those of `params`. Raises InputError for a task of an unknown environment.
+    """
+    limits = Limits(
+        max_turns=max_turns or params.max_turns, max_new_tokens=params.max_new_tokens, max_context=params.max_context,
+        max_malformed=params.max_malformed, tool_timeout=params.tool_timeout,
+    )  # fmt: skip
+    degree = params.temperature if temperature is None else temperature
+    episodes = [Episode(task, n, harness, limits, policy_version, _environment(task)) for task, n in tasks]
+    for episode in episodes:
+        episode.open()
+    live = [episode for episode in episodes if episode.stop is None]
+    engine.converse(
+        [episode.prompt_ids for episode in live], lambda row, sampled: live[row].hear(sampled), seed=seed,
+        temperature=degree, max_new_tokens=limits.max_new_tokens, max_context=limits.max_context,
+    )  # fmt: skip
+    sampling = {
+        "seed": seed, "temperature": degree, "max_turns": limits.max_turns, "max_new_tokens": limits.max_new_tokens,
+        "max_context": limits.max_context, "harness": harness.hash,
+    }  # fmt: skip
+    return [episode.close(model, sampling) for episode in episodes]
+
+
+def _environment(task: Task) -> Environment:
+    if task.environment not in ENVIRONMENTS:
+        known = ", ".join(sorted(ENVIRONMENTS))
+        raise InputError(f"task {task.task_id}: no environment {task.environment!r}; known are {known}")
+    return ENVIRONMENTS[task.environment]()
+
+
+def _environments_own(work: Callable[[], T]) -> T:
+    """Run something of an environment; whatever it raises is its fault, not the agent's and not the pipeline's."""
+    try:
+        return work()
+    except EnvironmentFault:
+        raise
+    except Exception as error:
+        raise EnvironmentFault(f"{type(error).__name__}: {error}") from error
