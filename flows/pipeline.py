@@ -5,7 +5,7 @@ to date with `dvc repro --single-item`, so the flow leaves the same dvc.lock as 
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from os import environ
 from pathlib import Path
@@ -68,7 +68,7 @@ def run_stages(wiring: Wiring) -> None:
     done: dict[str, State[bool]] = {}
     with pipeline_run(Path()) as parent:
         for stage, before in wiring.items():
-            named = bring_up_to_date.with_options(name=stage, task_run_name=stage.replace("{", "("))
+            named = bring_up_to_date.with_options(name=stage, task_run_name=stage)
             state = named(stage, wait_for=[done[other] for other in before], return_state=True)
             done[stage] = state
             if not state.result():
@@ -110,12 +110,15 @@ def _hand_over() -> None:
 
 def main() -> int:
     """Run the flow in the current folder; returns the exit code."""
-    root = Path()
+    return guarded(Path(), _rehearse)
+
+
+def guarded(root: Path, run: Callable[[], None]) -> int:
+    """Call a flow under the workspace's lock and with a Prefect API; trouble is one line and an exit code."""
     try:
-        load_params()
+        load_params(root / "params.yaml")
         with workspace_lock(root, "the flow"), prefect_api(root):
-            rehearsal()
-        _conclude(root)
+            run()
     except RehearsalError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -125,7 +128,9 @@ def main() -> int:
     return 0
 
 
-def _conclude(root: Path) -> None:
+def _rehearse() -> None:
+    rehearsal()
+    root = Path()
     print(summary(read_json(root / "metrics/eval.json")))
     sync = sync_pending(root)
     if sync.pending:

@@ -1,0 +1,42 @@
+"""The table at the end of a run."""
+
+from flows.summary import summary
+
+SHARED = {"process": 0.8, "k": 4}
+
+METRICS = {
+    "models": {
+        "rl": {
+            "pass_at_1": 0.71,
+            "ci_low": 0.66,
+            "ci_high": 0.755,
+            "pass_at_k": 0.9,
+            "pass_hat_k": 0.5,
+            "process": 0.8,
+            "k": 4,
+        },
+        "sft": {
+            "pass_at_1": 0.5,
+            "ci_low": 0.4,
+            "ci_high": 0.6,
+            "pass_at_k": 0.8,
+            "pass_hat_k": None,
+            "process": 0.7,
+            "k": 4,
+        },
+    },
+    "differences": {"rl_sft": {"mean": 0.21, "ci_low": 0.17, "ci_high": 0.25}},
+}
+
+
+def test_models_stand_in_the_order_of_training_with_their_intervals() -> None:
+    lines = summary(METRICS).splitlines()
+    (sft,) = (index for index, line in enumerate(lines) if line.strip().startswith("SFT"))
+    assert lines[sft + 1].split() == ["RL", "0.710", "[0.660,", "0.755]", "0.900", "0.500", "0.800"]
+    assert lines[sft + 2].strip() == "RL - SFT, paired by task: +21.0 points [+17.0, +25.0]"
+    assert "pass^4" in lines[sft - 1]
+
+
+def test_what_is_missing_is_a_dash_not_a_zero() -> None:
+    (line,) = (line for line in summary(METRICS).splitlines() if line.strip().startswith("SFT"))
+    assert line.split() == ["SFT", "0.500", "[0.400,", "0.600]", "0.800", "-", "0.800"]
