@@ -8,7 +8,6 @@ import inspect
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import jsonschema
@@ -19,6 +18,8 @@ from pipeline.errors import RehearsalError, ToolError
 from pipeline.records import JsonObject, Task, ToolCall
 
 _NOT_TOOLS = ("reset", "get_reward")
+_SCHEMAS: dict[type[Environment], tuple[JsonObject, ...]] = {}
+_VALIDATORS: dict[type[Environment], dict[str, jsonschema.Draft202012Validator]] = {}
 
 
 class EnvironmentFault(RehearsalError, RuntimeError):
@@ -37,15 +38,16 @@ class ToolAnswer:
     error: bool
 
 
-@cache
 def tool_schemas(environment: type[Environment]) -> tuple[JsonObject, ...]:
     """Schemas of the tools in the OpenAI form, in the order in which the class defines them.
 
     Made by the function that TRL itself uses, so that the harness is the same in plain TRL.
     """
-    names = [name for name in vars(environment) if not name.startswith("_") and name not in _NOT_TOOLS]
-    methods = [getattr(environment, name) for name in names if inspect.isfunction(getattr(environment, name))]
-    return tuple(_without_return(get_json_schema(method)) for method in methods)
+    if environment not in _SCHEMAS:
+        names = [name for name in vars(environment) if not name.startswith("_") and name not in _NOT_TOOLS]
+        methods = [getattr(environment, name) for name in names if inspect.isfunction(getattr(environment, name))]
+        _SCHEMAS[environment] = tuple(_without_return(get_json_schema(method)) for method in methods)
+    return _SCHEMAS[environment]
 
 
 def call_tool(environment: Environment, call: ToolCall, timeout: float | None = None) -> ToolAnswer:
@@ -87,18 +89,19 @@ def _run(method: Any, arguments: JsonObject) -> str:
         return str(method(**arguments))
     except ToolError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a tool raises is the environment's fault, not the agent's
+    except Exception as error:
         raise EnvironmentFault(f"{method.__name__}: {type(error).__name__}: {error}") from error
 
 
-@cache
 def _parameters(environment: type[Environment]) -> dict[str, jsonschema.Draft202012Validator]:
-    return {
-        schema["function"]["name"]: jsonschema.Draft202012Validator(
-            schema["function"]["parameters"] | {"additionalProperties": False}
-        )
-        for schema in tool_schemas(environment)
-    }
+    if environment not in _VALIDATORS:
+        _VALIDATORS[environment] = {
+            schema["function"]["name"]: jsonschema.Draft202012Validator(
+                schema["function"]["parameters"] | {"additionalProperties": False}
+            )
+            for schema in tool_schemas(environment)
+        }
+    return _VALIDATORS[environment]
 
 
 def _call_fault(environment: Environment, call: ToolCall) -> str | None:

@@ -12,8 +12,9 @@ from pipeline.records import JsonObject, Split
 from pipeline.synthesis.identity import draw_id
 
 SINGLE = (
-    "approve", "approve_at_limit", "policy_lapsed", "not_covered", "waiting_period", "first_document", "second_document",
-    "fraud", "authority", "below_deductible", "fraud_but_document_missing", "waiting_period_and_fraud",
+    "approve", "approve_at_limit", "policy_lapsed", "not_covered", "waiting_period", "first_document",
+    "second_document", "fraud", "authority", "below_deductible", "fraud_but_document_missing",
+    "waiting_period_and_fraud",
 )  # fmt: skip
 TEMPLATES = (*SINGLE, "by_customer", "two_claims")
 """Every template; the last two name a customer instead of a claim, and the last has two claims to decide."""
@@ -50,7 +51,8 @@ def make_case(rng: random.Random, template: str) -> Case:
 
 def make_state(rng: random.Random, template: str, split: Split) -> tuple[JsonObject, JsonObject]:
     """Tables of one task and what its question may name: `{"claim_id"}` or `{"customer_id"}`; plus `{"rules"}`."""
-    rules = [template] if template in SINGLE else [rng.choice(SINGLE) for _ in range(2 if template == "two_claims" else 1)]
+    count = 2 if template == "two_claims" else 1
+    rules = [template] if template in SINGLE else [rng.choice(SINGLE) for _ in range(count)]
     state: JsonObject = {"claims": {}, "policies": {}, "customers": {}}
     own = [_add(state, rng, make_case(rng, rule), split) for rule in rules]
     customer = draw_id(rng, "K", split)

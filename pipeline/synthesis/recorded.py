@@ -75,5 +75,7 @@ def _anthropic(message: Message) -> dict[str, Any]:
         return {"role": "user", "content": [block]}
     if not message.tool_calls:
         return {"role": message.role, "content": message.content}
-    uses = [{"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.tool_calls]
+    uses = [
+        {"type": "tool_use", "id": call.id, "name": call.name, "input": call.arguments} for call in message.tool_calls
+    ]
     return {"role": "assistant", "content": uses}
