@@ -19,7 +19,7 @@ from pipeline.errors import WorkspaceError
 from pipeline.tracking import server_uri
 
 HOST = "127.0.0.1"
-READY = 120.0
+READY = 300.0
 """Seconds a server may take to answer; the first start makes its tables."""
 
 ADDRESSES = Path(".work/ui.json")

@@ -2,8 +2,6 @@
 
 from flows.summary import summary
 
-SHARED = {"process": 0.8, "k": 4}
-
 METRICS = {
     "models": {
         "rl": {
@@ -39,4 +37,4 @@ def test_models_stand_in_the_order_of_training_with_their_intervals() -> None:
 
 def test_what_is_missing_is_a_dash_not_a_zero() -> None:
     (line,) = (line for line in summary(METRICS).splitlines() if line.strip().startswith("SFT"))
-    assert line.split() == ["SFT", "0.500", "[0.400,", "0.600]", "0.800", "-", "0.800"]
+    assert line.split() == ["SFT", "0.500", "[0.400,", "0.600]", "0.800", "-", "0.700"]

@@ -36,6 +36,8 @@ except InputError as error:
     sys.exit(1)
 """
 
+GITIGNORE = "/.work/ /.prefect/ /mlflow.db* /mlartifacts/ /pids/ /*.txt /*.json /hold-* /fail-*".replace(" ", "\n")
+
 DVC_YAML = """
 stages:
   first: {cmd: python stage.py first, deps: [stage.py], params: [seed], outs: [first.txt], metrics: [first.json]}
@@ -60,18 +62,7 @@ def make_toy(folder: Path) -> Path:
     folder.mkdir(parents=True)
     for name in ("params.yaml", ".dvcignore"):
         shutil.copy(ROOT / name, folder / name)
-    ignored = [
-        "/.work/",
-        "/.prefect/",
-        "/mlflow.db*",
-        "/mlartifacts/",
-        "/pids/",
-        "/*.txt",
-        "/*.json",
-        "/hold-*",
-        "/fail-*",
-    ]
-    (folder / ".gitignore").write_text("\n".join(ignored), encoding="utf-8")
+    (folder / ".gitignore").write_text(GITIGNORE, encoding="utf-8")
     (folder / "stage.py").write_text(STAGE, encoding="utf-8")
     (folder / "flow.py").write_text(FLOW, encoding="utf-8")
     (folder / "dvc.yaml").write_text(DVC_YAML, encoding="utf-8")
