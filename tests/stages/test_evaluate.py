@@ -1,0 +1,72 @@
+"""The stage `evaluate`: its arguments, and a whole run with a tiny real model."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pipeline.environments import ENVIRONMENTS
+from pipeline.environments.tools import tool_schemas
+from pipeline.errors import InputError, ParamsError
+from pipeline.params import Params, load_params
+from pipeline.records import ROLLOUTS, TASKS, Message
+from pipeline.rollouts.harness import Harness
+from pipeline.rows import task_to_row
+from pipeline.stages.evaluate import arguments, body
+from pipeline.synthesis.tasks import unique_tasks
+from pipeline.tables import read_json, read_parquet, write_parquet
+from pipeline.tracking import Run
+from pipeline.training.tiny import build_tiny, build_tokenizer
+
+PROJECT = Path(__file__).parents[2]
+
+
+def chosen() -> Params:
+    """The project's params with two tries, short turns and a model of a few thousand weights."""
+    params = load_params(PROJECT / "params.yaml")
+    short = {"max_turns": 2, "max_new_tokens": 4, "chunk": 4, "slots": 4}
+    size = {"hidden_size": 16, "layers": 1, "heads": 2, "head_dim": 8, "intermediate_size": 16, "vocab_size": 700}
+    return params.model_copy(
+        update={
+            "base": params.base.model_copy(update=size),
+            "rollouts": params.rollouts.model_copy(update=short),
+            "evaluate": params.evaluate.model_copy(update={"tries": 2, "k": 2, "bootstrap": 50}),
+        }
+    )
+
+
+@pytest.mark.parametrize("argv", [[], ["rl"], ["rl", "train"], ["best", "eval"], ["rl", "eval", "more"]])
+def test_wrong_arguments_are_answered_with_the_right_ones(argv: list[str]) -> None:
+    with pytest.raises(ParamsError, match=r"say a model \(base, sft, rft, rl\) and a split \(valid, eval\)"):
+        arguments(argv)
+
+
+def test_no_tasks_is_an_error_that_names_the_param(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_parquet(Path("data/tasks/eval.parquet"), [], TASKS)
+    with pytest.raises(InputError, match=r"holds no tasks; raise synthesize\.eval"):
+        body("rl", "eval", chosen(), Run())
+
+
+def test_every_task_is_tried_and_scored_and_a_second_run_gives_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    params = chosen()
+    tasks = list(unique_tasks(1, "eval", 3))
+    write_parquet(Path("data/tasks/eval.parquet"), map(task_to_row, tasks), TASKS)
+    claims = ENVIRONMENTS["claims"]
+    bare = Harness.load(build_tokenizer([], 400), tool_schemas(claims), claims.procedure)
+    texts = [bare.render([Message("system", claims.procedure), Message("user", task.question)]) for task in tasks]
+    build_tiny(texts, params.base, 1, Path("models/base"))
+    outs = [Path("data/eval/base-eval.parquet"), Path("metrics/eval/base-eval.json")]
+    body("base", "eval", params, Run())
+    first = [out.read_bytes() for out in outs]
+    rows = list(read_parquet(outs[0], ROLLOUTS))
+    assert Counter(row["task_id"] for row in rows) == dict.fromkeys((task.task_id for task in tasks), 2)
+    assert {row["model"] for row in rows} == {"base"}
+    found = read_json(outs[1])
+    assert (found["tasks"], found["rollouts"], found["n"], found["k"], found["null_rollouts"]) == (3, 6, 2, 2, 0)
+    assert found["pass_at_1"] == 0.0
+    body("base", "eval", params, Run())
+    assert [out.read_bytes() for out in outs] == first
