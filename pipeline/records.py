@@ -199,9 +199,13 @@ DEMOS = _schema(
     ("outcome", _float), ("process", _float),
 )  # fmt: skip
 SFT_ROWS = _schema(
-    ("row_id", _text), ("origin", _text), ("source_id", _text), ("part", _text), ("messages", _text),
-    ("tools", _text), ("weight", _float),
+    ("row_id", _text), ("origin", _text), ("source_id", _text), ("part", _text), ("messages", _text), ("tools", _text),
 )  # fmt: skip
+CURATED = _schema(
+    ("source_id", _text), ("origin", _text), ("format", _text), ("reason", _text), ("outcome", _float),
+    ("tokens", _int), ("detail", _text),
+)  # fmt: skip
+"""Every trace and demonstration with the reason why it is imitated or not."""
 ROLLOUTS = _schema(
     ("task_id", _text), ("environment", _text), ("template", _text), ("try_index", _int), ("model", _text),
     ("stop_reason", _text), ("grades", _text), ("turn_count", _int), ("token_count", _int), ("messages", _text),

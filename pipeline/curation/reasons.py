@@ -1,0 +1,53 @@
+"""Why a trace or demonstration is imitated or not, in the order in which the questions are asked."""
+
+from enum import StrEnum
+
+
+class Reason(StrEnum):
+    """The first that applies stands; KEPT when none does."""
+
+    KEPT = "kept"
+    """Imitated: it became a row."""
+    NOT_A_SOURCE = "not_a_source"
+    """Its origin is not in `curate.sources`."""
+    OTHER_HARNESS = "other_harness"
+    """Made with other tools than the environments have, and `curate.harness` is `same`."""
+    ERROR_STATUS = "error_status"
+    """The infrastructure failed, so its reward says nothing."""
+    NO_REWARD = "no_reward"
+    """Nobody said how well it went; not the same as a failure."""
+    FAILED = "failed"
+    """Its reward is below `curate.min_outcome`."""
+    HELD_OUT = "held_out"
+    """It touches a valid or eval task: same task, same question, or a case that stands in its initial state."""
+    NO_AGENT_TURN = "no_agent_turn"
+    """The agent says nothing in it that may be trained on."""
+    EMPTY_TURN = "empty_turn"
+    """A turn of the agent has neither text nor calls."""
+    UNREADABLE_CALL = "unreadable_call"
+    """The arguments of a tool call could not be parsed."""
+    DANGLING_CALL = "dangling_call"
+    """A tool call in the middle has no answer, or an answer has no call."""
+    NOT_RENDERABLE = "not_renderable"
+    """The base model's chat template refuses it or cannot mark the agent's tokens."""
+    TOO_LONG = "too_long"
+    """More than `curate.max_tokens` tokens of the base model."""
+    DUPLICATE = "duplicate"
+    """The model would see exactly the tokens of an earlier row."""
+
+
+REMEDIES: dict[Reason, str] = {
+    Reason.NOT_A_SOURCE: "add their origin to curate.sources",
+    Reason.OTHER_HARNESS: "set curate.harness to any, or raise synthesize.demos",
+    Reason.ERROR_STATUS: "bring traces of runs that ended",
+    Reason.NO_REWARD: "bring traces with a reward, or raise synthesize.demos",
+    Reason.FAILED: "lower curate.min_outcome or bring successful traces",
+    Reason.HELD_OUT: "bring traces of other cases than those of data/tasks/valid.parquet and eval.parquet",
+    Reason.NO_AGENT_TURN: "bring traces in which the agent speaks",
+    Reason.EMPTY_TURN: "bring traces whose agent turns hold text or calls",
+    Reason.UNREADABLE_CALL: "mend the calls in data/raw",
+    Reason.DANGLING_CALL: "bring traces whose tool calls have answers",
+    Reason.NOT_RENDERABLE: "choose a base.model whose chat template renders tool calls",
+    Reason.TOO_LONG: "raise curate.max_tokens",
+}
+"""What helps when a reason leaves nothing to imitate."""
