@@ -44,6 +44,16 @@ def filter_facts(found: Mapping[str, Any]) -> Counts:
     return _labelled(found, labels)
 
 
+def sft_facts(found: Mapping[str, Any]) -> Counts:
+    """What imitation took, as far as metrics/sft.json says."""
+    labels = {
+        "rows": "training rows", "valid_rows": "validation rows", "tokens": "tokens",
+        "agent_tokens": "of these the agent's", "steps": "optimiser steps",
+        "best_step": "step of the best checkpoint", "valid_loss": "its validation loss",
+    }  # fmt: skip
+    return _labelled(found, labels)
+
+
 def rl_facts(found: Mapping[str, Any]) -> Counts:
     """What practice took and gave, as far as metrics/rl.json says."""
     labels = {
@@ -57,13 +67,18 @@ def rl_facts(found: Mapping[str, Any]) -> Counts:
     return _labelled(found, labels)
 
 
+def rft_facts(found: Mapping[str, Any]) -> Counts:
+    """Every number of metrics/rft.json that is not a count by reason, under its own name."""
+    return [(name.replace("_", " "), number(value)) for name, value in found.items() if _is_number(value)]
+
+
 def _ingest(found: Mapping[str, Any]) -> Stop | None:
     traces, quarantined = found.get("traces"), found.get("quarantined")
     if traces is None or quarantined is None:
         return None
     notes = [
-        ("Formats", counts(found.get("by_format"))), ("How they ended", counts(found.get("by_status"))),
-        ("Groups of tries", counts(found.get("groups"))),
+        ("Formats", counts(found.get("by_format"))), ("Rewards", counts(found.get("by_reward"))),
+        ("How they ended", counts(found.get("by_status"))), ("Groups of tries", counts(found.get("groups"))),
     ]  # fmt: skip
     reasons = counts(found.get("quarantined_by_reason"))
     return Stop("Traces read", traces + quarantined, traces, "records", reasons, _said(notes))

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from pipeline.evaluation import charts, curves
 from pipeline.evaluation.episodes import pick_pairs
-from pipeline.evaluation.funnel import filter_facts, flow, number, rl_facts
+from pipeline.evaluation.funnel import filter_facts, flow, number, rft_facts, rl_facts, sft_facts
 from pipeline.evaluation.inputs import Inputs
 from pipeline.evaluation.metrics import TaskScores
 from pipeline.evaluation.story import (
@@ -44,6 +44,7 @@ def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, s
         eval_rows=rows["eval"], valid_rows=rows["valid"], templates=templates,
         template_sentence=template_sentence(templates), endings=_endings(scores), flow=flow(inputs.metrics),
         filter_facts=filter_facts(inputs.metrics["filter"]), rl_facts=rl_facts(inputs.metrics["rl"]),
+        sft_facts=sft_facts(inputs.metrics["sft"]), rft_facts=rft_facts(inputs.metrics["rft"]),
         pairs=pick_pairs(inputs, success_at), **_charts(inputs, comparison, templates),
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """What was dropped and why, from the stages' counts."""
 
-from pipeline.evaluation.funnel import counts, flow, number, rl_facts
+from pipeline.evaluation.funnel import counts, flow, number, rft_facts, rl_facts, sft_facts
 
 NOTHING: dict[str, dict[str, object]] = {"ingest": {}, "curate": {}, "filter": {}, "rl": {}}
 
@@ -33,4 +33,7 @@ def test_what_no_stage_counted_is_left_out_and_an_empty_start_is_no_division() -
 
 
 def test_facts_are_numbers_only() -> None:
-    assert rl_facts({"rollouts": 320, "by_reason": {"surplus": 1}, "best": True, "note": "x"}) == [("rollouts made", "320")]
+    found = {"rollouts": 320, "by_reason": {"surplus": 1}, "best": True, "note": "x"}
+    assert rl_facts(found) == [("rollouts made", "320")]
+    assert rft_facts(found) == [("rollouts", "320")]
+    assert sft_facts({"rows": 12, "valid_loss": None}) == [("training rows", "12")]
