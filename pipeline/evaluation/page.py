@@ -28,7 +28,7 @@ from pipeline.evaluation.svg import DARK, LIGHT, css
 from pipeline.params import EvaluateParams
 from pipeline.records import StopReason
 
-ASSETS = Path(__file__).parent / "assets"
+FOLDER = Path(__file__).parent
 _SIGNS = {"better": "\u25b2 better", "worse": "\u25bc worse", "unclear": "\u25cb not sure"}
 
 
@@ -37,7 +37,7 @@ def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, s
     rows = {split: _rows(models, params, seed) for split, models in inputs.scores.items()}
     scores = inputs.scores["eval"]
     templates = template_rows(scores["sft"], scores["rl"], bootstrap_of(params, seed))
-    return _jinja().get_template("index.html.j2").render(
+    return _jinja().get_template("page.html.jinja").render(
         light=Markup(css(LIGHT)), dark=Markup(css(DARK)), seed=seed, tries=params.tries, k=params.k,
         confidence=f"{100 * params.confidence:.0f}\u202f%", tasks=len(scores["rl"].task_ids), models=list(scores),
         headline=headline(comparison, params.confidence), differences=difference_rows(comparison["differences"]),
@@ -51,7 +51,7 @@ def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, s
 
 def _jinja() -> Environment:
     jinja = Environment(
-        loader=FileSystemLoader(ASSETS),
+        loader=FileSystemLoader(FOLDER),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
