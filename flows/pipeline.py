@@ -19,6 +19,7 @@ from prefect.logging.handlers import APILogWorker
 from prefect.settings import PREFECT_API_URL, temporary_settings
 
 from flows.artifacts import show_stage
+from flows.cancel import cancellable, settle_cancelled
 from flows.repro import repro
 from flows.servers import free_port, running_prefect, serving
 from flows.summary import summary
@@ -53,7 +54,7 @@ def bring_up_to_date(stage: str) -> bool:
     return ran
 
 
-@flow(name="rehearsal", persist_result=False, validate_parameters=False)
+@flow(name="rehearsal", persist_result=False, validate_parameters=False, on_crashed=[settle_cancelled])
 def rehearsal() -> None:
     """From traces to a better agent, and the report that proves it."""
     run_stages(PIPELINE)
@@ -66,7 +67,7 @@ def run_stages(wiring: Wiring) -> None:
     into a workspace.
     """
     done: dict[str, State[bool]] = {}
-    with pipeline_run(Path()) as parent:
+    with pipeline_run(Path()) as parent, cancellable():
         for stage, before in wiring.items():
             named = bring_up_to_date.with_options(name=stage, task_run_name=stage)
             state = named(stage, wait_for=[done[other] for other in before], return_state=True)

@@ -15,7 +15,7 @@ from flows.servers import check_free, free_port, serving
 from pipeline.errors import WorkspaceError
 from pipeline.tracking.lineage import pipeline_facts
 from tests.flows.test_child import is_gone, wait_for
-from tests.flows.toy import environment, make_toy, read_until, start_flow
+from tests.flows.toy import ask, environment, make_toy, read_until, start_flow
 
 pytestmark = pytest.mark.slow
 
@@ -85,6 +85,19 @@ def test_a_cancelled_flow_ends_its_stage_and_goes_on_later(toy: Path, prefect_ur
     said, _ = again.communicate()
     assert again.returncode == 0, said
     assert "Stage 'first' didn't change, skipping" in said
+
+
+def test_a_cancel_in_prefects_pages_ends_a_flow_that_was_started_by_hand(toy: Path, prefect_url: str) -> None:
+    (toy / "hold-first").touch()
+    flow = start_flow(toy, prefect_url)
+    read_until(flow, "first 3/3")
+    (run,) = ask(prefect_url, "flow_runs/filter", {"sort": "START_TIME_DESC", "limit": 1})
+    ask(prefect_url, f"flow_runs/{run['id']}/set_state", {"state": {"type": "CANCELLING"}})
+    said, _ = flow.communicate()
+    assert flow.returncode == 130, said
+    assert is_gone(wait_for(toy / "pids" / "first"))
+    (run,) = ask(prefect_url, "flow_runs/filter", {"sort": "START_TIME_DESC", "limit": 1})
+    assert run["state_type"] == "CANCELLED"
 
 
 def test_a_killed_flow_takes_its_stage_and_its_own_server_with_it(toy: Path) -> None:

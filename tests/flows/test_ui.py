@@ -1,16 +1,13 @@
 """`make ui` with a browser: the flow's graph in Prefect, two runs side by side in MLflow."""
 
-import json
 import shutil
 import signal
 import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from mlflow import MlflowClient
@@ -20,7 +17,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 
 from flows.servers import check_free, free_port
-from tests.flows.toy import environment, make_toy, read_until, start_flow
+from tests.flows.toy import ask, environment, make_toy, read_until, start_flow
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
@@ -56,7 +53,7 @@ def test_the_pages_show_the_graph_and_the_comparison(tmp_path: Path, browser: Ch
         _change_seed(toy)
         _run(toy)
         api = f"http://127.0.0.1:{ports['prefect']}"
-        flow_run = _newest_flow_run(api)
+        (flow_run,) = ask(f"{api}/api", "flow_runs/filter", {"sort": "START_TIME_DESC", "limit": 1})
         browser.get(f"{api}/runs/flow-run/{flow_run['id']}")
         _until(browser, lambda text: flow_run["name"] in text and "Completed" in text)
         time.sleep(5)  # the graph is drawn on a canvas, whose end nothing in the page tells
@@ -112,14 +109,6 @@ def _run(toy: Path) -> None:
 def _change_seed(toy: Path) -> None:
     text = (toy / "params.yaml").read_text(encoding="utf-8")
     (toy / "params.yaml").write_text(text.replace("seed: 1 ", "seed: 2 "), encoding="utf-8")
-
-
-def _newest_flow_run(api: str) -> dict[str, Any]:
-    body = json.dumps({"sort": "START_TIME_DESC", "limit": 1}).encode()
-    request = urllib.request.Request(f"{api}/api/flow_runs/filter", body, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as reply:
-        (run,) = json.load(reply)
-    return dict(run)
 
 
 def _two_runs(toy: Path, stage: str) -> tuple[str, str]:

@@ -1,10 +1,13 @@
 """A toy repository of three stages, and a flow over it that runs in a process of its own."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,10 +51,11 @@ stages:
 FLOW = """
 import sys
 from pathlib import Path
-from prefect import flow
 from flows import pipeline
+from flows.cancel import settle_cancelled
+from prefect import flow
 WIRING = {"first": (), "second": ("first",), "third": ("second",)}
-@flow(name="toy", persist_result=False)
+@flow(name="toy", persist_result=False, on_crashed=[settle_cancelled])
 def toy(): pipeline.run_stages(WIRING)
 sys.exit(pipeline.guarded(Path(), toy))
 """
@@ -91,6 +95,14 @@ def start_flow(folder: Path, prefect_url: str | None) -> "subprocess.Popen[str]"
         stderr=subprocess.STDOUT,
         text=True,
     )
+
+
+def ask(api: str, path: str, body: dict[str, Any]) -> Any:
+    """Answer of Prefect's API to a POST."""
+    headers = {"Content-Type": "application/json"}
+    request = urllib.request.Request(f"{api}/{path}", json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=120) as reply:
+        return json.load(reply)
 
 
 def read_until(process: "subprocess.Popen[str]", text: str) -> str:
