@@ -5,6 +5,7 @@ equal bits on any x86-64 machine with AVX2. A value that is already set in the p
 """
 
 import os
+import sys
 
 for _name, _value in (
     ("ATEN_CPU_CAPABILITY", "avx2"),
@@ -15,3 +16,7 @@ for _name, _value in (
     ("DO_NOT_TRACK", "1"),
 ):
     os.environ.setdefault(_name, _value)
+
+# transformers imports scikit-learn where it is installed, for a way of decoding that nothing here uses: over a second
+# in each of the pipeline's many short processes. With this entry it counts as not installed.
+sys.modules.setdefault("sklearn", None)  # type: ignore[arg-type]
