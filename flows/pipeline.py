@@ -4,6 +4,7 @@ DVC decides what is out of date and is the only cache; Prefect shows, logs and s
 to date with `dvc repro --single-item`, so the flow leaves the same dvc.lock as a plain `dvc repro`.
 """
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from prefect.settings import PREFECT_API_URL, temporary_settings
 from flows.artifacts import show_stage
 from flows.cancel import cancellable, settle_cancelled
 from flows.repro import repro
-from flows.servers import free_port, running_prefect, serving
+from flows.servers import check_listening, free_port, running_prefect, serving
 from flows.summary import summary
 from flows.wiring import PIPELINE, Wiring
 from pipeline.errors import RehearsalError
@@ -85,7 +86,9 @@ def _tell_reused(parent: PipelineRun, stage: str) -> None:
 @contextmanager
 def prefect_api(root: Path) -> Iterator[None]:
     """A Prefect API for the block: the one named in PREFECT_API_URL, that of `make ui`, or a server of our own."""
-    if environ.get("PREFECT_API_URL"):
+    given = environ.get("PREFECT_API_URL")
+    if given:
+        check_listening(given)
         yield
         return
     running = running_prefect(root)
@@ -116,6 +119,8 @@ def main() -> int:
 
 def guarded(root: Path, run: Callable[[], None]) -> int:
     """Call a flow under the workspace's lock and with a Prefect API; trouble is one line and an exit code."""
+    # Prefect sends SIGTERM on to the handler before its own: Python's would end us before the servers are stopped.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         load_params(root / "params.yaml")
         with workspace_lock(root, "the flow"), prefect_api(root):

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
+from urllib.parse import urlsplit
 
 from flows.repro import stop
 from pipeline.errors import WorkspaceError
@@ -85,6 +86,17 @@ def answers(url: str) -> bool:
             return bool(reply.status == 200)
     except (URLError, OSError, http.client.HTTPException):
         return False
+
+
+def check_listening(url: str) -> None:
+    """Raises WorkspaceError when nobody listens at the host and port of `url`, an address given by the user."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), timeout=10).close()
+    except (OSError, ValueError) as error:
+        message = f"PREFECT_API_URL is {url}, where no server answers ({error}); start it, or unset the variable"
+        raise WorkspaceError(message) from error
 
 
 def free_port() -> int:

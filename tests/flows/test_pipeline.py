@@ -150,3 +150,11 @@ def _is_free(port: int) -> bool:
         else:
             return True
     return False
+
+
+def test_an_address_where_nobody_listens_is_one_line(toy: Path) -> None:
+    flow = start_flow(toy, f"http://127.0.0.1:{free_port()}/api")
+    said, _ = flow.communicate()
+    assert flow.returncode == 1
+    assert said.splitlines()[-1].startswith("error: PREFECT_API_URL is http://127.0.0.1:")
+    assert "Traceback" not in said
