@@ -1,7 +1,7 @@
 """Many rollouts in fixed chunks: the unit of batching, seeding and resuming.
 
 A chunk is `params.chunk` consecutive tries, with a seed of its own derived from the run's seed and its number. A
-finished chunk is a file under `work/<key>`, where the key hashes everything that the rollouts depend on, code included; a run
+finished chunk is a file under `work/<key>`, where the key hashes all that the rollouts depend on, code included; a run
 that was killed reads these and plays the rest. Files of other keys are removed.
 """
 
@@ -18,7 +18,7 @@ from pipeline.records import ROLLOUTS, SCHEMA_VERSION, Rollout, Task
 from pipeline.rollouts.engine import Engine
 from pipeline.rollouts.episodes import play
 from pipeline.rollouts.harness import Harness
-from pipeline.rows import rollout_from_row, rollout_to_row
+from pipeline.rows import rollout_from_row, rollout_to_row, task_to_row
 from pipeline.tables import dumps, read_parquet, write_parquet
 
 CODE = ("environments", "graders", "rollouts", "records.py", "rows.py")
@@ -71,9 +71,9 @@ def chunk_seed(seed: int, number: int) -> int:
 
 def chunks_key(engine: Engine, harness: Harness, tries: Tries, params: RolloutParams, model: str, seed: int) -> str:
     """16 hex digits of all that the rollouts depend on: weights, harness, tasks, params, seed, code."""
-    tasks = [[task.task_id, task.template, dumps(task.golden_state), dumps(task.golden_calls), n] for task, n in tries]
+    rows = [[task_to_row(task), n] for task, n in tries]
     parts = [
-        engine.fingerprint, harness.hash, harness.prompt_ids(""), tasks, params.model_dump(mode="json"), model, seed,
+        engine.fingerprint, harness.hash, harness.prompt_ids(""), rows, params.model_dump(mode="json"), model, seed,
         SCHEMA_VERSION, code_hash(),
     ]  # fmt: skip
     return hashlib.sha256(dumps(parts).encode()).hexdigest()[:16]
