@@ -111,7 +111,7 @@ def _kept(groups: Sequence[Group]) -> int:
 
 
 def _judge(rollouts: Sequence[Rollout], number: int, params: Params, room: int) -> list[Group]:
-    groups = []
+    groups: list[Group] = []
     for start in range(0, len(rollouts), params.rl.tries):
         members = tuple(rollouts[start : start + params.rl.tries])
         rewards = tuple(_finite(reward(rollout.grades, params.reward.weights)) for rollout in members)

@@ -26,10 +26,10 @@ def write_part(folder: Path, step: int, tried: Sequence[Tried]) -> None:
     write_parquet(part_path(folder, step), (ledger_row(one, step) for one in tried), LEDGER)
 
 
-def read_parts(folder: Path, steps: int) -> Iterator[Row]:
+def read_parts(folder: Path, steps: int, columns: Sequence[str] | None = None) -> Iterator[Row]:
     """All rows of steps 1 to `steps`, in order. Raises InputError when a part is missing."""
     for step in range(1, steps + 1):
-        yield from read_parquet(part_path(folder, step), LEDGER)
+        yield from read_parquet(part_path(folder, step), LEDGER, columns)
 
 
 def part_path(folder: Path, step: int) -> Path:

@@ -1,0 +1,122 @@
+"""Teach reasoning and procedure by multi-turn reinforcement learning.
+
+Checkpoints lie under .work/rl/<hash of inputs, params and code>, so that a killed run goes on where it was and ends
+with the same files; they go when the stage ends well.
+"""
+
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import pipeline
+from pipeline.errors import InputError
+from pipeline.params import Params
+from pipeline.records import LEDGER, RL_TASKS, TASKS, Task
+from pipeline.rows import Row, task_from_row
+from pipeline.stages.common import WORK, Progress, stage_main
+from pipeline.tables import read_parquet, whole_file, write_json, write_parquet
+from pipeline.tracking import Run
+from pipeline.training.collect import Reason
+from pipeline.training.ledger import read_parts
+from pipeline.training.loading import copy_model
+from pipeline.training.rl import RlResult, RlTask, train_rl
+from pipeline.training.rl_history import COLUMNS, HistoryRow
+from pipeline.training.run_folder import RunFolder, run_key
+
+MODEL = Path("models/sft")
+TASKS_FILE = Path("data/rl_tasks.parquet")
+VALID_FILE = Path("data/tasks/valid.parquet")
+CODE = tuple(Path(pipeline.__file__).parent / room for room in ("training", "rollouts", "environments", "graders"))
+"""Code that a checkpoint hangs on."""
+
+
+def body(params: Params, run: Run) -> None:
+    """Write models/rl, data/ledger.parquet, metrics/rl.json and plots/rl.csv."""
+    tasks, valid = read_tasks(TASKS_FILE), read_valid(VALID_FILE)
+    values = params.model_dump(include={"seed", "rollouts", "reward", "rl"})
+    folder = RunFolder(WORK / "rl" / run_key(values, [*CODE, TASKS_FILE, VALID_FILE, MODEL]))
+    if (latest := folder.latest()) is not None:
+        print(f"rl         goes on after generation step {int(latest.name)}", flush=True)
+    reporter = Reporter(params, run)
+    result = train_rl(MODEL, tasks, valid, params, folder, reporter)
+    copy_model(result.best, Path("models/rl"))
+    write_parquet(Path("data/ledger.parquet"), read_parts(folder.ledger, params.rl.steps), LEDGER)
+    metrics = summarise(result, _fates(folder, params))
+    write_json(Path("metrics/rl.json"), metrics)
+    with whole_file(Path("plots/rl.csv"), "w") as stream:
+        stream.write(pl.DataFrame(result.history, schema=list(COLUMNS), orient="row").write_csv())
+    run.log_metrics({name: float(value) for name, value in metrics.items() if isinstance(value, int | float)})
+    print(f"rl         best after step {result.best_step}: valid pass@1 {result.best_score:.3f}", flush=True)
+    shutil.rmtree(WORK / "rl")
+
+
+class Reporter:
+    """Tells the run and the terminal about each generation step."""
+
+    def __init__(self, params: Params, run: Run) -> None:
+        self._run, self._groups = run, params.rl.groups
+        self._progress = Progress("rl", params.rl.steps, seconds=0.0)
+
+    def __call__(self, row: HistoryRow) -> None:
+        """Log and print one row of the history."""
+        step = int(row["step"] or 0)
+        self._run.log_metrics({k: float(v) for k, v in row.items() if v is not None and k != "step"}, step)
+        shown = {"reward": row["reward"], "outcome": row["outcome"], "valid pass@1": row["valid_pass_at_1"]}
+        note = "  ".join(f"{name} {value:.3f}" for name, value in shown.items() if value is not None)
+        if step:
+            note += f"  groups {row['groups']}  max_turns {row['max_turns']}"
+        self._progress(step, note)
+        if step and int(row["groups"] or 0) < self._groups:
+            said = f"only {row['groups']} of {self._groups} groups had spread; the batch is smaller"
+            print(f"rl         warning: {said}", flush=True)
+
+
+def read_tasks(path: Path) -> list[RlTask]:
+    """The tasks to practise. Raises InputError when there are none."""
+    found = [RlTask(task_from_row(row), row["pass_rate"], row["valid"]) for row in read_parquet(path, RL_TASKS)]
+    if not found:
+        raise InputError(f"{path}: holds no tasks; widen `filter` in params.yaml and run `filter` again")
+    return found
+
+
+def read_valid(path: Path) -> list[Task]:
+    """The valid tasks. Raises InputError when there are none."""
+    found = [task_from_row(row) for row in read_parquet(path, TASKS)]
+    if not found:
+        raise InputError(f"{path}: holds no tasks; raise synthesize.valid and run `synthesize` again")
+    return found
+
+
+def summarise(result: RlResult, fates: list[Row]) -> dict[str, Any]:
+    """What metrics/rl.json holds, from the history and each rollout's reason, reward and tokens."""
+    reasons = Counter(row["reason"] for row in fates)
+    trained = [row for row in fates if row["trained"]]
+    steps = [row for row in result.history if row["step"]]
+    return {
+        "best_step": result.best_step,
+        "best_valid_pass_at_1": result.best_score,
+        "first_valid_pass_at_1": result.history[0]["valid_pass_at_1"],
+        "last_valid_pass_at_1": result.history[-1]["valid_pass_at_1"],
+        "steps": len(steps),
+        "rollouts": len(fates),
+        "null_rewards": sum(row["reward"] is None for row in fates),
+        "tokens": sum(row["token_count"] for row in fates),
+        "trained_rollouts": len(trained),
+        "trained_tokens": sum(row["token_count"] for row in trained),
+        "by_reason": {reason: reasons[reason] for reason in Reason if reason is not Reason.TRAINED},
+        "first_reward": steps[0]["reward"],
+        "last_reward": steps[-1]["reward"],
+        "groups": sum(int(row["groups"] or 0) for row in steps),
+    }
+
+
+def _fates(folder: RunFolder, params: Params) -> list[Row]:
+    names = ("reason", "trained", "reward", "token_count")
+    return [{name: row[name] for name in names} for row in read_parts(folder.ledger, params.rl.steps, names)]
+
+
+if __name__ == "__main__":
+    stage_main("rl", body)

@@ -1,0 +1,59 @@
+"""What one generation step showed, as one row of plots/rl.csv."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from pipeline.graders.reward import outcome
+from pipeline.training.collect import Group, Reason, Tried
+
+HistoryRow = dict[str, float | int | None]
+"""A row of plots/rl.csv; None where a value was not measured or could not be had."""
+
+COLUMNS = (
+    "step", "reward", "outcome", "valid_pass_at_1", "groups", "kept_share", "zero_spread_share", "null_share",
+    "entropy", "logprob", "clip_share", "loss", "grad_norm", "turns", "max_turns", "tokens", "rollouts",
+    "trained_rollouts", "trained_tokens",
+)  # fmt: skip
+"""All columns, in order. `groups` are those trained on; `reward`, `outcome` and `turns` are means over all rollouts
+made in the step; shares are of the groups made, `null_share` of the rollouts; `logprob` is nats a sampled token;
+`tokens` counts sampled ones."""
+
+
+def played(step: int, groups: Sequence[Group], tried: Sequence[Tried], max_turns: int) -> HistoryRow:
+    """The part of the row that the rollouts of step `step` (from 1) tell."""
+    turns = [turn for one in tried for turn in one.rollout.turns]
+    trained = [one for one in tried if one.reason is Reason.TRAINED]
+    rewards = [one.reward for one in tried if one.reward is not None]
+    return dict.fromkeys(COLUMNS) | {
+        "step": step,
+        "reward": _mean(rewards),
+        "outcome": _mean([end for one in tried if (end := outcome(one.rollout.grades)) is not None]),
+        "groups": _share(groups, Reason.TRAINED, absolute=True),
+        "kept_share": _share(groups, Reason.TRAINED, Reason.SURPLUS),
+        "zero_spread_share": _share(groups, Reason.NO_SPREAD),
+        "null_share": 1 - len(rewards) / len(tried),
+        "logprob": _mean([logprob for turn in turns for logprob in turn.logprobs]),
+        "turns": len(turns) / len(tried),
+        "max_turns": max_turns,
+        "tokens": sum(len(turn.token_ids) for turn in turns),
+        "rollouts": len(tried),
+        "trained_rollouts": len(trained),
+        "trained_tokens": sum(len(turn.token_ids) for one in trained for turn in one.rollout.turns),
+    }
+
+
+def updated(row: HistoryRow, logs: dict[str, float]) -> HistoryRow:
+    """`row` with what the updates of the step showed; a step without updates leaves these None."""
+    names = {
+        "loss": "loss", "grad_norm": "grad_norm", "entropy": "entropy", "clip_share": "clip_ratio/region_mean",
+    }  # fmt: skip
+    return row | {ours: logs.get(theirs) for ours, theirs in names.items()}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _share(groups: Sequence[Group], *reasons: Reason, absolute: bool = False) -> float | int:
+    count = sum(group.reason in reasons for group in groups)
+    return count if absolute else count / len(groups)
