@@ -12,18 +12,18 @@ from typing import Any
 import polars as pl
 
 import pipeline
-from pipeline.errors import InputError
 from pipeline.params import Params
-from pipeline.records import LEDGER, RL_TASKS, TASKS, Task
-from pipeline.rows import Row, task_from_row
+from pipeline.records import LEDGER
+from pipeline.rows import Row
 from pipeline.stages.common import WORK, Progress, stage_main
-from pipeline.tables import read_parquet, whole_file, write_json, write_parquet
+from pipeline.tables import whole_file, write_json, write_parquet
 from pipeline.tracking import Run
 from pipeline.training.collect import Reason
 from pipeline.training.ledger import read_parts
 from pipeline.training.loading import copy_model
-from pipeline.training.rl import RlResult, RlTask, train_rl
+from pipeline.training.rl import RlResult, train_rl
 from pipeline.training.rl_history import COLUMNS, HistoryRow
+from pipeline.training.rl_tasks import read_tasks, read_valid
 from pipeline.training.run_folder import RunFolder, run_key
 
 MODEL = Path("models/sft")
@@ -72,22 +72,6 @@ class Reporter:
         if step and int(row["groups"] or 0) < self._groups:
             said = f"only {row['groups']} of {self._groups} groups had spread; the batch is smaller"
             print(f"rl         warning: {said}", flush=True)
-
-
-def read_tasks(path: Path) -> list[RlTask]:
-    """The tasks to practise. Raises InputError when there are none."""
-    found = [RlTask(task_from_row(row), row["pass_rate"], row["valid"]) for row in read_parquet(path, RL_TASKS)]
-    if not found:
-        raise InputError(f"{path}: holds no tasks; widen `filter` in params.yaml and run `filter` again")
-    return found
-
-
-def read_valid(path: Path) -> list[Task]:
-    """The valid tasks. Raises InputError when there are none."""
-    found = [task_from_row(row) for row in read_parquet(path, TASKS)]
-    if not found:
-        raise InputError(f"{path}: holds no tasks; raise synthesize.valid and run `synthesize` again")
-    return found
 
 
 def summarise(result: RlResult, fates: list[Row]) -> dict[str, Any]:

@@ -7,11 +7,9 @@ an unbroken one are the same run.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 from typing import Any
 
 from pipeline.errors import EmptyOutputError
-from pipeline.graders.reward import success
 from pipeline.params import Params
 from pipeline.records import JsonObject, Rollout, Task
 from pipeline.rollouts.engine import Engine
@@ -23,7 +21,7 @@ from pipeline.training.ledger import write_part
 from pipeline.training.rl_batch import train_row
 from pipeline.training.rl_history import COLUMNS, HistoryRow, played, updated
 from pipeline.training.run_folder import RunFolder
-from pipeline.training.seeds import derive_seed
+from pipeline.training.validation import score_valid
 
 Report = Callable[[HistoryRow], None]
 """Called with each finished row of the history; row 0 holds the first look at valid only."""
@@ -112,13 +110,7 @@ class Practice:
         )  # fmt: skip
 
     def _score_valid(self) -> float:
-        """pass@1 on valid at full horizon, temperature 1 and always the same seed, so that looks can be compared."""
-        tries = [(task, index) for task in self.valid for index in range(self.params.rl.valid_tries)]
-        rollouts = play(
-            self.engine, self.harness, tries, self.params.rollouts, model=NAME,
-            seed=derive_seed(self.params.seed, "valid"), temperature=1.0,
-        )  # fmt: skip
-        return pass_at_1(rollouts, self.params.reward.success_at)
+        return score_valid(self.engine, self.harness, self.valid, self.params)
 
     def _refuse_outage(self, step: int, groups: Sequence[Group]) -> None:
         if all(value is None for group in groups for value in group.rewards):
@@ -127,13 +119,3 @@ class Practice:
                 f"generation step {step}: not one rollout of {len(groups)} groups has a reward ({', '.join(stops)}); "
                 "mend the environment and run again: training goes on from its last checkpoint"
             )
-
-
-def pass_at_1(rollouts: Sequence[Rollout], success_at: float) -> float:
-    """Mean over tasks of the share of successes among the tries whose outcome is known; 0 when none is known."""
-    tasks: dict[str, list[bool]] = {}
-    for rollout in rollouts:
-        known = success(rollout.grades, success_at)
-        if known is not None:
-            tasks.setdefault(rollout.task_id, []).append(known)
-    return fmean(fmean(successes) for successes in tasks.values()) if tasks else 0.0

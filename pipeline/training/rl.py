@@ -25,21 +25,13 @@ from pipeline.training.curriculum import TaskSampler
 from pipeline.training.loading import load_model, load_tokenizer
 from pipeline.training.practice import Practice, Report
 from pipeline.training.rl_history import HistoryRow
+from pipeline.training.rl_tasks import RlTask
 from pipeline.training.rl_trainer import STATE_FILE, RehearsalTrainer
 from pipeline.training.run_folder import RunFolder
 
 MICRO_ROWS = 8
 """Rows of a forward pass, at most; more are cut into several whose gradients add up. Episodes differ in length by an
 order of magnitude, so that small lots of like length save more padding than large ones save calls."""
-
-
-@dataclass(frozen=True, slots=True)
-class RlTask:
-    """A task to practise, with what its profile measured: the pass rate over `valid` tries."""
-
-    task: Task
-    pass_rate: float
-    valid: int
 
 
 @dataclass(frozen=True, slots=True)

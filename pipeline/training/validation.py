@@ -1,0 +1,33 @@
+"""How a model in training does on the valid tasks: what the best checkpoint is chosen by."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from pipeline.graders.reward import success
+from pipeline.params import Params
+from pipeline.records import Rollout, Task
+from pipeline.rollouts.engine import Engine
+from pipeline.rollouts.episodes import play
+from pipeline.rollouts.harness import Harness
+from pipeline.training.seeds import derive_seed
+
+
+def score_valid(engine: Engine, harness: Harness, tasks: Sequence[Task], params: Params) -> float:
+    """pass@1 over `rl.valid_tries` tries at full horizon and temperature 1.
+
+    The seed is always the same, so that looks and rivals are compared on equal draws.
+    """
+    tries = [(task, index) for task in tasks for index in range(params.rl.valid_tries)]
+    seed = derive_seed(params.seed, "valid")
+    rollouts = play(engine, harness, tries, params.rollouts, model="in training", seed=seed, temperature=1.0)
+    return pass_at_1(rollouts, params.reward.success_at)
+
+
+def pass_at_1(rollouts: Sequence[Rollout], success_at: float) -> float:
+    """Mean over tasks of the share of successes among the tries whose outcome is known; 0 when none is known."""
+    tasks: dict[str, list[bool]] = {}
+    for rollout in rollouts:
+        known = success(rollout.grades, success_at)
+        if known is not None:
+            tasks.setdefault(rollout.task_id, []).append(known)
+    return fmean(fmean(successes) for successes in tasks.values()) if tasks else 0.0
