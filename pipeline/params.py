@@ -81,6 +81,8 @@ class SftParams(Section):
 
     epochs: Positive
     batch_size: Positive
+    optimizer: Literal["muon", "adamw"]
+    matrix_rate: Rate
     learning_rate: Rate
     warmup: Share
     weight_decay: Annotated[float, Field(ge=0)]
