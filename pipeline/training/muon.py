@@ -25,7 +25,8 @@ class Muon(torch.optim.Optimizer):
         self, named_parameters: Iterable[tuple[str, torch.nn.Parameter]], muon_lr: float, adam_lr: float
     ) -> None:
         """Embeddings, the output head and vectors go to AdamW, all other matrices to Muon."""
-        matrices, rest = [], []
+        matrices: list[Tensor] = []
+        rest: list[Tensor] = []
         for name, parameter in named_parameters:
             hidden = parameter.ndim == 2 and "embed" not in name and "lm_head" not in name
             (matrices if hidden else rest).append(parameter)
@@ -82,7 +83,7 @@ def orthogonalise(matrices: Tensor) -> Tensor:
     """Nearest semi-orthogonal matrices of a batch [n, rows, columns], singular values within about 0.7 and 1.2."""
     a, b, c = _NEWTON_SCHULZ
     tall = matrices.size(-2) > matrices.size(-1)
-    x = matrices.mT if tall else matrices
+    x: Tensor = matrices.mT if tall else matrices
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(_ITERATIONS):
         gram = x @ x.mT
