@@ -1,7 +1,8 @@
 """Rehearsal: turn recorded agent runs into a better agent, and prove how.
 
 Importing this package pins the processor's instruction set before torch, MKL or oneDNN read it: equal seeds then give
-equal bits on any x86-64 machine with AVX2. A value that is already set in the process's environment wins.
+equal bits on any x86-64 machine with AVX2. Threads that wait for one another sleep instead of spinning: beside any other
+busy process, spinning costs many times the work itself. A value already set in the process's environment wins.
 """
 
 import os
@@ -11,6 +12,7 @@ for _name, _value in (
     ("ATEN_CPU_CAPABILITY", "avx2"),
     ("MKL_CBWR", "AVX2"),
     ("ONEDNN_MAX_CPU_ISA", "AVX2"),
+    ("OMP_WAIT_POLICY", "PASSIVE"),
     ("TOKENIZERS_PARALLELISM", "false"),
     ("HF_HUB_DISABLE_TELEMETRY", "1"),
     ("DO_NOT_TRACK", "1"),
