@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 PREFILL_SHARE = 0.25
 """Share of the active rows with an answer to read from which on these are fed in one pass."""
-PREFILL_TOKENS = 16384
-"""Most tokens, padding included, of one such pass: bounds memory."""
 
 
 @dataclass(slots=True)
@@ -68,6 +66,7 @@ class Conversations:
     def run(self, cache: RaggedCache) -> None:
         """Until every row has ended."""
         self._cache = cache
+        cache.share(self._prompts.prefix)
         self._admit()
         while self._seats:
             behind = [slot for slot, seat in enumerate(self._seats) if len(seat.queue) > 1]
@@ -106,12 +105,12 @@ class Conversations:
             self._accept(ready, logits[torch.tensor(ready, device=logits.device)])
 
     def _read(self, behind: list[int]) -> None:
-        """Feed whole queues, rows of like length together; all of these rows then sample."""
+        """Feed whole queues in lots of rows of like length; all of these rows then sample."""
         behind = sorted(behind, key=lambda slot: len(self._seats[slot].queue))
         slots: list[int] = []
         parts: list[torch.Tensor] = []
         while behind:
-            take = max(1, PREFILL_TOKENS // len(self._seats[behind[-1]].queue))
+            take = max(1, self._engine.lot_tokens // len(self._seats[behind[-1]].queue))
             lot, behind = behind[-take:], behind[:-take]
             seats = [self._seats[slot] for slot in lot]
             starts = np.array([seat.cached for seat in seats])

@@ -1,7 +1,7 @@
 """The prompts of one `converse` call, each distinct one passed through the model once.
 
-The longest prefix that all prompts share is computed first and copied under each; distinct prompts follow in lots, in
-the order in which rows will ask for them, and are kept until the last row that starts from them is seated.
+The longest prefix that all prompts share is computed first, where the engine can share it; distinct prompts follow in
+lots, in the order in which rows will ask for them, and are kept until the last row that starts from them is seated.
 """
 
 from collections import Counter
@@ -17,9 +17,6 @@ from pipeline.rollouts.ragged_cache import RaggedCache
 
 if TYPE_CHECKING:
     from pipeline.rollouts.transformers_engine import TransformersEngine
-
-LOT_TOKENS = 8192
-"""Most tokens, padding included, that are passed through the model together."""
 
 Prompt = tuple[int, ...]
 
@@ -42,8 +39,9 @@ class Prompts:
         self._uses = Counter(self._prompts)
         self._pending = dict.fromkeys(self._prompts)
         self._ready: dict[Prompt, _Ready] = {}
-        self._shared = shared_prefix(self._prompts)
-        self._prefix: RaggedCache | None = None
+        self._shared = shared_prefix(self._prompts) if engine.shares_prefix else 0
+        self.prefix = engine.prefix(self._prompts[0][: self._shared]) if self._shared else []
+        """Keys and values that all caches of this call share."""
 
     def place(self, row: int, cache: RaggedCache, slot: int) -> tuple[int, torch.Tensor]:
         """Put the keys and values of `row`'s prompt into `slot`; its length and the logits [vocabulary] behind it."""
@@ -51,7 +49,6 @@ class Prompts:
         if prompt not in self._ready:
             self._compute()
         ready = self._ready[prompt]
-        cache.ensure(len(prompt))
         cache.copy_row(slot, ready.cache, ready.row, len(prompt))
         self._uses[prompt] -= 1
         if not self._uses[prompt]:
@@ -61,24 +58,14 @@ class Prompts:
     def _compute(self) -> None:
         """The next lot of prompts that no row has asked for yet."""
         longest = max(map(len, self._pending)) - self._shared
-        lot = list(islice(self._pending, max(1, LOT_TOKENS // longest)))
-        cache = self._engine.new_cache(len(lot), max(map(len, lot)))
-        if self._shared:
-            prefix = self._prefix_cache()
-            for row in range(len(lot)):
-                cache.copy_row(row, prefix, 0, self._shared)
+        lot = list(islice(self._pending, max(1, self._engine.lot_tokens // longest)))
+        cache = self._engine.new_cache(len(lot), longest)
+        cache.share(self.prefix)
         starts = np.full(len(lot), self._shared)
         logits = self._engine.forward(cache, None, [prompt[self._shared :] for prompt in lot], starts)
         for row, prompt in enumerate(lot):
             self._ready[prompt] = _Ready(cache, row, logits[row])
             del self._pending[prompt]
-
-    def _prefix_cache(self) -> RaggedCache:
-        if self._prefix is None:
-            self._prefix = self._engine.new_cache(1, self._shared)
-            start = np.zeros(1, dtype=np.int64)
-            self._engine.forward(self._prefix, None, [self._prompts[0][: self._shared]], start)
-        return self._prefix
 
 
 def shared_prefix(prompts: Sequence[Prompt]) -> int:

@@ -13,6 +13,8 @@ import torch
 from transformers import Cache
 from transformers.cache_utils import CacheLayerMixin
 
+from pipeline.rollouts.shared_attention import LayerPrefix
+
 GROWTH = 128
 """Positions by which the capacity grows at least, so that the copies a growth costs stay rare."""
 
@@ -82,15 +84,22 @@ class RaggedLayer(CacheLayerMixin):
 
 
 class RaggedCache(Cache):
-    """One RaggedLayer for each layer of the model."""
+    """One RaggedLayer for each layer of the model, and the prefix that all rows share."""
 
     def __init__(self, layers: int, slots: int, capacity: int) -> None:
         self.slots = slots
         self.capacity = capacity
+        self.prefix: list[LayerPrefix] = []
+        self.offset = 0
         super().__init__(layers=[RaggedLayer(slots, capacity) for _ in range(layers)])
 
+    def share(self, prefix: list[LayerPrefix]) -> None:
+        """From now on the first positions of every row are those of `prefix` ([] for none), and slots hold the rest."""
+        self.prefix = prefix
+        self.offset = prefix[0][0].shape[1] if prefix else 0
+
     def aim(self, rows: torch.Tensor | None, positions: torch.Tensor, length: int) -> None:
-        """Set where the next forward pass writes and how far it looks.
+        """Set where the next forward pass writes and how far it looks, in positions behind the prefix.
 
         `rows` [n] are the slots that take part, None for the first n; `positions` [n, new] where each new token lands,
         with `capacity` for padding; `length` how many positions the attention sees.
@@ -101,16 +110,21 @@ class RaggedCache(Cache):
             layer.positions, layer.length = positions, length
 
     def ensure(self, length: int) -> None:
-        """Have room for `length` positions."""
+        """Have room for `length` positions behind the prefix."""
         if length > self.capacity:
             self.capacity = max(length, self.capacity + GROWTH)
             for layer in self.ragged():
                 layer.grow(self.capacity)
 
     def copy_row(self, slot: int, source: "RaggedCache", row: int, length: int) -> None:
-        """Copy the first `length` positions of `source`'s row into `slot`; `source` may be this cache."""
+        """Make `slot` hold the first `length` positions of `source`'s row; both share one prefix."""
+        self.ensure(length - self.offset)
         for mine, theirs in zip(self.ragged(), source.ragged(), strict=True):
-            mine.copy_row(slot, theirs, row, length)
+            mine.copy_row(slot, theirs, row, length - self.offset)
+
+    def row(self, row: int, length: int) -> list[LayerPrefix]:
+        """Keys and values of the first `length` positions of a row, layer by layer."""
+        return [(keys[row, :, :length], values[row, :, :length]) for keys, values in (x.stored for x in self.ragged())]
 
     def ragged(self) -> Iterator[RaggedLayer]:
         """The layers, by their own type."""

@@ -3,7 +3,8 @@
 What makes it fast next to `model.generate` once a turn:
 
 - a token passes the model once: after a turn only the environment's answer is new, the rest is in the cache;
-- the prefix that all prompts share (tool schemas) is computed once, each distinct prompt once for all its tries;
+- the prefix that all prompts share (tool schemas) is computed once and, on a CPU, stored and read once for all rows
+  (`shared_attention`); each distinct prompt is computed once for all its tries;
 - rows have lengths of their own, occupied slots stay dense, and a row that ends makes place for one that waits;
 - answers are fed in one pass as soon as a quarter of the rows has one; until then such rows are fed one token
   with every decoding pass of the others, so that none computes for nothing.
@@ -26,10 +27,13 @@ from pipeline.errors import ModelError
 from pipeline.rollouts.conversations import Conversations
 from pipeline.rollouts.engine import Reply
 from pipeline.rollouts.ragged_cache import RaggedCache
+from pipeline.rollouts.shared_attention import NAME, LayerPrefix
 
 Ints = NDArray[np.int64]
 
 VERSIONS = f"torch {torch.__version__} transformers {transformers.__version__}"
+LOT_TOKENS_CPU, LOT_TOKENS = 1024, 16384
+"""Most tokens, padding included, that are read in one pass: on a CPU what its cache holds, elsewhere what fits."""
 LENGTH_STEP = 8
 """Key lengths are rounded up to this, which kernels on vectors like."""
 PROBE_TOLERANCE = 1e-2
@@ -45,6 +49,9 @@ class TransformersEngine:
         config = model.config.get_text_config()
         self._layers = int(config.num_hidden_layers)
         _refuse_unfit(model)
+        on_cpu = model.device.type == "cpu"
+        self.shares_prefix = on_cpu and model._supports_attention_backend
+        self.lot_tokens = LOT_TOKENS_CPU if on_cpu else LOT_TOKENS
         self._cache = self.new_cache(slots)
         with self._sampling_mode():
             self._probe(int(config.vocab_size))
@@ -77,6 +84,12 @@ class TransformersEngine:
         """An empty cache for this model."""
         return RaggedCache(self._layers, slots, capacity)
 
+    def prefix(self, ids: Sequence[int]) -> list[LayerPrefix]:
+        """Keys and values of `ids`, layer by layer."""
+        cache = self.new_cache(1, len(ids))
+        self.forward(cache, None, [ids], np.zeros(1, dtype=np.int64))
+        return cache.row(0, len(ids))
+
     def forward(
         self, cache: RaggedCache, rows: Sequence[int] | None, feeds: Sequence[Sequence[int]], starts: Ints
     ) -> torch.Tensor:
@@ -91,20 +104,21 @@ class TransformersEngine:
         real = positions >= starts[:, None]
         ids = np.full(positions.shape, self.pad_id, dtype=np.int64)
         ids[real] = np.concatenate([np.asarray(feed, dtype=np.int64) for feed in feeds])
-        length = -(-int((starts + sizes).max()) // LENGTH_STEP) * LENGTH_STEP
+        length = -(-(int((starts + sizes).max()) - cache.offset) // LENGTH_STEP) * LENGTH_STEP
         cache.ensure(length)
         chosen = None if rows is None else self._tensor(np.asarray(rows, dtype=np.int64))
-        cache.aim(chosen, self._tensor(np.where(real, positions, cache.capacity)), length)
-        where = self._tensor(np.where(real, positions, 0))
+        cache.aim(chosen, self._tensor(np.where(real, positions - cache.offset, cache.capacity)), length)
+        where = self._tensor(np.where(real, positions, cache.offset))
+        options = {"shared_prefix": cache.prefix} if cache.prefix else {}
         output = self.model(
-            input_ids=self._tensor(ids), position_ids=where, attention_mask=self._mask(where, length),
-            past_key_values=cache, use_cache=True, logits_to_keep=1,
+            input_ids=self._tensor(ids), position_ids=where, attention_mask=self._mask(where - cache.offset, length),
+            past_key_values=cache, use_cache=True, logits_to_keep=1, **options,
         )  # fmt: skip
         logits: torch.Tensor = output.logits[:, -1]
         return logits
 
     def _mask(self, positions: torch.Tensor, length: int) -> torch.Tensor:
-        """Additive mask [rows, 1, new, length]: a token sees every position up to its own."""
+        """Additive mask [rows, 1, new, length]: behind the prefix, a token sees every position up to its own."""
         hidden = torch.arange(length, device=positions.device) > positions[:, None, :, None]
         mask = torch.zeros(hidden.shape, dtype=self.model.dtype, device=positions.device)
         return mask.masked_fill_(hidden, torch.finfo(self.model.dtype).min)
@@ -114,20 +128,25 @@ class TransformersEngine:
 
     @contextmanager
     def _sampling_mode(self) -> Iterator[None]:
-        """No gradients, no dropout; the model's own mode afterwards."""
-        training = self.model.training
+        """No gradients, no dropout, our attention; the model's own ways afterwards."""
+        training, attention = self.model.training, self.model.config._attn_implementation
         self.model.eval()
+        if self.shares_prefix:
+            self.model.config._attn_implementation = NAME
         try:
             with torch.inference_mode():
                 yield
         finally:
+            self.model.config._attn_implementation = attention
             self.model.train(training)
 
     def _probe(self, vocab_size: int) -> None:
         """Compare a forward pass in two uneven steps with a plain one: shows an architecture that does not fit."""
         ids = [(7 * n + self.eos_id) % vocab_size for n in range(6)]
         cache = self.new_cache(2, capacity=8)
-        self.forward(cache, None, [ids[:4], ids[:2]], np.zeros(2, dtype=np.int64))
+        shared = 1 if self.shares_prefix else 0
+        cache.share(self.prefix(ids[:shared]) if shared else [])
+        self.forward(cache, None, [ids[shared:4], ids[shared:2]], np.full(2, shared))
         ragged = self.forward(cache, [1, 0], [ids[2:], ids[4:]], np.array([2, 4]))
         plain = self.model(input_ids=torch.tensor([ids], device=self.model.device)).logits[0, -1]
         gap = (torch.log_softmax(ragged.float(), -1) - torch.log_softmax(plain.float(), -1)).exp_().sub_(1).abs().max()
