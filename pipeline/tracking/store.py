@@ -31,6 +31,9 @@ FAILURES = (MlflowException, SQLAlchemyError, requests.RequestException, OSError
 
 _MAX_TAG = 8000
 
+_KIND = {"mlflow.experimentKind": "custom_model_development"}
+"""Else MLflow opens the experiment on its page for traces of agents, which is empty."""
+
 T = TypeVar("T")
 
 
@@ -97,7 +100,7 @@ class Store:
             return str(found.experiment_id)
         remote = urlsplit(tracking_uri()).scheme in {"http", "https"}
         place = None if remote else (root / "mlartifacts" / name).resolve().as_uri()
-        return str(self._client.create_experiment(name, artifact_location=place))
+        return str(self._client.create_experiment(name, place, _KIND))
 
 
 def _parts(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

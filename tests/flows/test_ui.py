@@ -66,6 +66,7 @@ def test_the_pages_show_the_graph_and_the_comparison(tmp_path: Path, browser: Ch
         browser.save_screenshot(str(pictures / "prefect-artifacts.png"))
         old, new = _two_runs(toy, "first")
         query = f'runs=["{old}","{new}"]&experiments=["1"]'
+        browser.set_window_size(1500, 2200)
         browser.get(f"http://127.0.0.1:{ports['mlflow']}/#/compare-runs?{query}")
         _until(browser, lambda text: all(word in text for word in ("seed", "reward", "rows", "Comparing 2 Runs")))
         browser.save_screenshot(str(pictures / "mlflow-comparison.png"))
@@ -141,9 +142,10 @@ def _until(browser: Chrome, holds: Callable[[str], bool]) -> None:
 def _click(browser: Chrome, label: str) -> None:
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        for element in browser.find_elements(By.XPATH, f"//*[normalize-space(text())='{label}']"):
-            if element.is_displayed():
-                element.click()
-                return
+        found = browser.find_elements(By.XPATH, f"//*[normalize-space(.)='{label}']")
+        shown = [element for element in found if element.is_displayed()]
+        if shown:
+            shown[-1].click()  # the innermost comes last
+            return
         time.sleep(0.5)
     pytest.fail(f"there is nothing called {label!r} to click")
