@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import pipeline  # noqa: F401 - first of all: what it sets must stand before any test module imports torch
+
 ROOT = Path(__file__).resolve().parent.parent
 TRACES = ROOT.parent / "shared" / "traces"
 
