@@ -90,7 +90,7 @@ def summarise(result: RlResult, fates: list[Row]) -> dict[str, Any]:
         "tokens": sum(row["token_count"] for row in fates),
         "trained_rollouts": len(trained),
         "trained_tokens": sum(row["token_count"] for row in trained),
-        "by_reason": {reason: reasons[reason] for reason in Reason if reason is not Reason.TRAINED},
+        "by_reason": {reason.value: reasons[reason] for reason in Reason if reason is not Reason.TRAINED},
         "first_reward": steps[0]["reward"],
         "last_reward": steps[-1]["reward"],
         "groups": sum(int(row["groups"] or 0) for row in steps),
