@@ -18,6 +18,12 @@ Played = list[list[tuple[Sampled, list[int]]]]
 """For each row its turns, each with the answer it was given."""
 
 
+class PlainLlama(LlamaForCausalLM):
+    """A model whose attention cannot be exchanged, as on an accelerator: no prefix is shared."""
+
+    _supports_attention_backend = False
+
+
 def _prompts(count: int, shared: int = 5) -> list[list[int]]:
     rng = np.random.default_rng(1)
     head = rng.integers(2, VOCABULARY, shared).tolist()
@@ -138,8 +144,12 @@ def test_other_decoders_work_and_unfit_ones_are_refused() -> None:
         "vocab_size": VOCABULARY, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
         "num_attention_heads": 4, "num_key_value_heads": 2, "initializer_range": 0.3,
     }  # fmt: skip
-    llama = LlamaForCausalLM(LlamaConfig(**shape)).eval()
-    _check_logprobs(llama, _prompts(6), _play(llama, _prompts(6), slots=4), 1.0)
+    kinds: tuple[type[LlamaForCausalLM], ...] = (LlamaForCausalLM, PlainLlama)
+    for kind in kinds:
+        llama: LlamaForCausalLM = kind(LlamaConfig(**shape))
+        llama.eval()
+        assert TransformersEngine(llama, EOS, PAD, 1).shares_prefix == (kind is LlamaForCausalLM)
+        _check_logprobs(llama, _prompts(6), _play(llama, _prompts(6), slots=4), 1.0)
     with pytest.raises(ModelError, match="MistralForCausalLM has a sliding window of 16"):
         TransformersEngine(MistralForCausalLM(MistralConfig(sliding_window=16, **shape)), EOS, PAD, 2)
     mixed = ["full_attention", "sliding_attention"]
