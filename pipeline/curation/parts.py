@@ -44,9 +44,13 @@ def split_parts(keys: Sequence[Sequence[str]], share: float, seed: int) -> list[
     for rows in order[:-1]:
         if len(chosen) + len(rows) <= limit:
             chosen += rows
-    held = set(chosen or min(order, key=lambda rows: len(rows)))
+    held = set(chosen or _smallest(order))
     return ["valid" if row in held else "train" for row in range(len(keys))]
 
 
 def _draw(seed: int, name: str) -> str:
     return hashlib.sha256(f"{seed}/{name}".encode()).hexdigest()
+
+
+def _smallest(groups: Sequence[list[int]]) -> list[int]:
+    return min(groups, key=len)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pipeline
 from pipeline.errors import EmptyOutputError
 from pipeline.params import Params
 from pipeline.records import SFT_ROWS
@@ -20,12 +21,16 @@ from pipeline.training.sft import SftResult, TokenRow, train_sft
 from pipeline.training.watch import Look
 
 ROWS, BASE, OUT = Path("data/sft.parquet"), Path("models/base"), Path("models/sft")
-CODE = Path(__file__).resolve().parents[1] / "training"
+CODE = tuple(
+    Path(pipeline.__file__).parent / "training" / name for name in ("sft.py", "batches.py", "watch.py", "muon.py")
+)
+"""Code that a checkpoint hangs on."""
 
 
 def body(params: Params, run: Run) -> None:
     """Write models/sft, metrics/sft.json and plots/sft.csv."""
-    work = own_folder(WORK / "sft", run_key({"sft": params.sft.model_dump(), "seed": params.seed}, [ROWS, BASE, CODE]))
+    values = {"sft": params.sft.model_dump(), "seed": params.seed}
+    work = own_folder(WORK / "sft", run_key(values, [ROWS, BASE, *CODE]))
     tokenizer = load_tokenizer(BASE)
     rows = encode_rows(Harnesses(tokenizer))
     if not rows["train"]:

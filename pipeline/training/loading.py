@@ -42,6 +42,8 @@ def load_tokenizer(model_dir: Path) -> PreTrainedTokenizerBase:
         )
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(f"{model_dir}: the tokenizer cannot be loaded ({_one_line(error)})") from error
+    for how in ("is_local", "local_files_only"):  # or a saved copy would say how it was loaded
+        tokenizer.init_kwargs.pop(how, None)
     return tokenizer
 
 

@@ -5,8 +5,9 @@ like length share a batch. The run can be killed at any step and started again: 
 and ends with the same weights, bit for bit on a CPU.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from trl import SFTConfig, SFTTrainer
 from pipeline.errors import EmptyOutputError, MaskError
 from pipeline.params import SftParams
 from pipeline.training.batches import plan, steps
+from pipeline.training.muon import Muon
 from pipeline.training.watch import Look, Report, Watch, latest_checkpoint
 
 IGNORED = -100
@@ -77,11 +79,13 @@ def agent_nll(model: PreTrainedModel, ids_BT: torch.Tensor, labels_BT: torch.Ten
 def train_sft(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, rows: Sequence[TokenRow],
     valid_rows: Sequence[TokenRow], params: SftParams, *, seed: int, work: Path, report: Report,
+    measure: Callable[[], float] | None = None,
 ) -> SftResult:  # fmt: skip
     """Train `model` in place; it ends with the weights of the lowest valid loss (of the last step without valid rows).
 
     `work` is this run's own folder: what a kill leaves there is resumed from, so name it by all that the run hangs on.
-    `report(step, {"train_loss", "valid_loss"})` is called at each look. Raises EmptyOutputError without rows, MaskError
+    `report(step, {"train_loss", "valid_loss"})` is called at each look. `measure`, lower being better, takes the place of
+    the loss on `valid_rows`; it reads the live model. Raises EmptyOutputError without rows, MaskError
     for a row without a trained token, ModelError when the loss is no longer finite.
     """
     if not rows:
@@ -89,12 +93,14 @@ def train_sft(
     for row in (*rows, *valid_rows):
         _check(row)
     order = plan([len(row.ids) for row in rows], params.batch_size, params.epochs, seed)
-    measure = (lambda: valid_loss(model, valid_rows, params.batch_size)) if valid_rows else None
+    if measure is None and valid_rows:
+        measure = partial(valid_loss, model, valid_rows, params.batch_size)
     work.mkdir(parents=True, exist_ok=True)
     watch = Watch(measure, params.eval_every, params.patience, work / "best.safetensors", report)
     trainer = AgentTrainer(
         model=model, args=_config(params, len(rows), seed, work, model.num_parameters()), callbacks=[watch],
         train_dataset=_dataset(rows).select(order), processing_class=tokenizer,
+        optimizers=(_optimizer(model, params), None),
     )  # fmt: skip
     trainer.remove_callback(PrinterCallback)
     checkpoint = latest_checkpoint(work)
@@ -137,6 +143,13 @@ def _config(params: SftParams, rows: int, seed: int, work: Path, parameters: int
         logging_steps=1, logging_nan_inf_filter=False, save_strategy="steps", save_steps=params.checkpoint_every,
         save_total_limit=2, eval_strategy="no", report_to="none", disable_tqdm=True,
     )  # fmt: skip
+
+
+def _optimizer(model: PreTrainedModel, params: SftParams) -> torch.optim.Optimizer | None:
+    """None lets the trainer make AdamW."""
+    if params.optimizer == "adamw":
+        return None
+    return Muon(model.named_parameters(), muon_lr=params.matrix_rate, adam_lr=params.learning_rate)
 
 
 def _dataset(rows: Sequence[TokenRow]) -> Dataset:

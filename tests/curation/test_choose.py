@@ -1,0 +1,113 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pipeline.curation.choose import Chooser
+from pipeline.curation.heldout import HeldOut
+from pipeline.curation.reasons import REMEDIES, Reason
+from pipeline.errors import MaskError
+from pipeline.params import CurateParams
+from pipeline.records import JsonObject, Message, ToolCall, TraceStatus
+from tests.curation.candidates import OWN, call, candidate, messages, task
+
+PARAMS = CurateParams(harness="same", sources=("traces", "demos"), min_outcome=1.0, max_tokens=200, valid_share=0.1)
+UNREADABLE = ToolCall("call_1", "get_claim", None, "{oops", "not valid JSON")
+
+
+def encode(said: Sequence[Message], tools: Sequence[JsonObject]) -> tuple[list[int], list[int]]:
+    """One token a byte; the agent's own are trained."""
+    ids: list[int] = []
+    mask: list[int] = []
+    for message in said:
+        text = (message.content or "") + "".join(call.raw_arguments for call in message.tool_calls)
+        if text == "refuse me":
+            raise MaskError("the template cannot mark it")
+        ids += text.encode()
+        mask += [int(message.role == "assistant")] * len(text.encode())
+    return ids, mask
+
+
+def chooser(**changes: Any) -> Chooser:
+    held_out = HeldOut([task("C-5000", "Who pays?"), task("C-5001", task_id="held-1")])
+    return Chooser(PARAMS.model_copy(update=changes), OWN, held_out, encode)
+
+
+def test_a_success_with_the_own_tools_is_kept() -> None:
+    verdict = chooser().judge(candidate())
+    assert verdict.reason is Reason.KEPT
+    assert verdict.tokens is not None
+    assert verdict.agent_tokens is not None
+    assert 0 < verdict.agent_tokens < verdict.tokens
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"harness_hash": "ffff"}, Reason.OTHER_HARNESS),
+        ({"status": TraceStatus.ERROR, "reward": None}, Reason.ERROR_STATUS),
+        ({"status": TraceStatus.ERROR, "reward": 0.0}, Reason.ERROR_STATUS),
+        ({"reward": None}, Reason.NO_REWARD),
+        ({"reward": 0.0}, Reason.FAILED),
+        ({"reward": 0.99}, Reason.FAILED),
+        ({"group_id": "held-1"}, Reason.HELD_OUT),
+        ({"metadata": {"task_id": "held-1"}}, Reason.HELD_OUT),
+        ({"messages": messages(question="WHO \n pays?")}, Reason.HELD_OUT),
+        ({"messages": messages("C-5000")}, Reason.HELD_OUT),
+        ({"messages": messages("C-50001")}, Reason.KEPT),
+        ({"messages": messages("tariff-2024")}, Reason.KEPT),
+        ({"messages": messages()[:1]}, Reason.NO_AGENT_TURN),
+        ({"messages": (messages()[0], Message("assistant", "no", trainable=False))}, Reason.NO_AGENT_TURN),
+        ({"messages": (*messages()[:3], Message("assistant", None))}, Reason.EMPTY_TURN),
+        ({"messages": (messages()[0], Message("assistant", None, (UNREADABLE,)))}, Reason.UNREADABLE_CALL),
+        ({"messages": (*messages()[:2], messages()[3])}, Reason.DANGLING_CALL),
+        ({"messages": (messages()[0], *messages()[2:])}, Reason.DANGLING_CALL),
+        ({"messages": (*messages()[:2], replace(messages()[2], tool_call_id="x"))}, Reason.DANGLING_CALL),
+        ({"messages": messages()[:2]}, Reason.KEPT),
+        ({"messages": (*messages()[:2], replace(messages()[2], tool_call_id=None))}, Reason.KEPT),
+        ({"messages": (*messages()[:3], Message("assistant", "refuse me"))}, Reason.NOT_RENDERABLE),
+        ({"messages": (*messages()[:3], Message("assistant", "long " * 99))}, Reason.TOO_LONG),
+    ],
+)
+def test_each_reason(changes: dict[str, Any], reason: Reason) -> None:
+    assert chooser().judge(candidate(**changes)).reason is reason
+
+
+def test_parallel_calls_are_answered_in_any_order() -> None:
+    calls = (call("a"), call("b"))
+    answers = (Message("tool", "2", tool_call_id="b"), Message("tool", "1", tool_call_id="a"))
+    said = (messages()[0], Message("assistant", None, calls), *answers, messages()[3])
+    assert chooser().judge(candidate(messages=said)).reason is Reason.KEPT
+    half = (messages()[0], Message("assistant", None, calls), answers[0], messages()[3])
+    assert chooser().judge(candidate(messages=half)).reason is Reason.DANGLING_CALL
+    assert chooser().judge(candidate(messages=half[:3])).reason is Reason.DANGLING_CALL
+
+
+def test_any_harness_lets_other_tools_in() -> None:
+    assert chooser(harness="any").judge(candidate(harness_hash="ffff")).reason is Reason.KEPT
+
+
+def test_sources_can_be_left_out() -> None:
+    assert chooser(sources=("demos",)).judge(candidate()).reason is Reason.NOT_A_SOURCE
+
+
+def test_a_refusal_is_kept_in_words() -> None:
+    said = (*messages()[:3], Message("assistant", "refuse me"))
+    assert chooser().judge(candidate(messages=said)).detail == "the template cannot mark it"
+
+
+def test_exact_duplicates_are_thinned() -> None:
+    judge = chooser()
+    reasons = [judge.judge(candidate(number)).reason for number in (0, 0, 1, 0)]
+    assert reasons == [Reason.KEPT, Reason.DUPLICATE, Reason.KEPT, Reason.DUPLICATE]
+
+
+def test_a_failed_double_thins_nothing() -> None:
+    judge = chooser()
+    assert judge.judge(candidate(reward=0.0)).reason is Reason.FAILED
+    assert judge.judge(candidate()).reason is Reason.KEPT
+
+
+def test_every_reason_that_can_leave_nothing_has_a_remedy() -> None:
+    assert set(REMEDIES) == set(Reason) - {Reason.KEPT, Reason.DUPLICATE}
