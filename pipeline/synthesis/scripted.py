@@ -111,8 +111,7 @@ def _documents(clerk: _Clerk, claim_id: str) -> Call | None:
     if clerk.has("skip_documents"):
         return None
     claim = clerk.environment.state()["claims"][claim_id]
-    clerk.call("required_documents", kind=claim["kind"])
-    clerk.call("list_documents", claim_id=claim_id)
+    clerk.call("check_documents", claim_id=claim_id)
     document = missing_document(claim)
     if document is None or (clerk.has("overlook_second_document") and document == REQUIRED[claim["kind"]][1]):
         return None

@@ -54,7 +54,7 @@ def test_each_skipped_check_lowers_the_procedure_grade_alone(task: Task) -> None
 
 def test_a_check_after_the_decision_does_not_count() -> None:
     task = next(task for task in TASKS if task.template == "fraud")
-    late = [*[call for call in task.golden_calls if call["name"] != "check_fraud"], task.golden_calls[5]]
+    late = [*[call for call in task.golden_calls if call["name"] != "check_fraud"], task.golden_calls[4]]
     assert late[-1]["name"] == "check_fraud"
     procedure = score(run(task, late).grade(), "procedure")
     assert procedure is not None
@@ -98,7 +98,7 @@ def test_a_claim_is_decided_once() -> None:
         ("deny", {"claim_id": "C-0", "reason": "because"}, "bad arguments: 'because' is not one of"),
         ("reset", {}, "no such tool: reset"),
         ("_state", {}, "no such tool: _state"),
-        ("required_documents", {"kind": "flood"}, "no such kind of loss: flood"),
+        ("check_documents", {"claim_id": 7}, "bad arguments: 7 is not of type 'string'"),
     ],
 )
 def test_a_bad_call_goes_back_to_the_agent(name: str, arguments: dict[str, object], text: str) -> None:

@@ -69,11 +69,12 @@ class ClaimsEnvironment(Environment):
             policy_id: Policy number.
 
         Returns:
-            Status and covered losses.
+            Status, and each kind of loss, covered or excluded.
         """
         policy = self._find("policies", policy_id)
         self._note("get_policy", policy_id=policy_id)
-        return f"{policy['status']}, covers {', '.join(policy['covers'])}"
+        losses = (f"{kind} {'covered' if kind in policy['covers'] else 'excluded'}" for kind in procedure.KINDS)
+        return f"{policy['status']}, {', '.join(losses)}"
 
     def check_waiting(self, claim_id: str) -> str:
         """Check whether the loss fell into the waiting period.
@@ -89,32 +90,20 @@ class ClaimsEnvironment(Environment):
         within = procedure.within_waiting(claim, self._tables["policies"][claim["policy"]])
         return "within waiting period" if within else "waiting period over"
 
-    def required_documents(self, kind: str) -> str:
-        """List the documents that a kind of loss requires.
-
-        Args:
-            kind: Kind of loss.
-
-        Returns:
-            Document names.
-        """
-        if kind not in procedure.REQUIRED:
-            raise ToolError(f"no such kind of loss: {kind}; known are {', '.join(procedure.KINDS)}")
-        self._note("required_documents", kind=kind)
-        return ", ".join(procedure.REQUIRED[kind])
-
-    def list_documents(self, claim_id: str) -> str:
-        """List the documents on file.
+    def check_documents(self, claim_id: str) -> str:
+        """Check the documents that the kind of loss requires.
 
         Args:
             claim_id: Claim number.
 
         Returns:
-            Document names.
+            Each required document, on file or missing.
         """
         claim = self._find("claims", claim_id)
-        self._note("list_documents", claim_id=claim_id)
-        return ", ".join(claim["documents"]) or "none"
+        self._note("check_documents", claim_id=claim_id)
+        on_file = set(claim["documents"])
+        required = procedure.REQUIRED[claim["kind"]]
+        return ", ".join(f"{name} {'on file' if name in on_file else 'missing'}" for name in required)
 
     def check_fraud(self, claim_id: str) -> str:
         """Check a claim for fraud flags.

@@ -22,11 +22,10 @@ AUTHORITY = 5000
 TEXT = (
     "You are a claims clerk. Work through the checks in this order and stop at the first that decides. 1 Read the"
     " claim and its policy: a lapsed policy is denied as policy_lapsed, a loss that the policy does not cover as "
-    "not_covered. 2 A claim within the waiting period is denied as waiting_period. 3 Compare the documents that "
-    "the kind of loss requires with those on file: request the first one missing. 4 A fraud flag is escalated as "
-    "fraud. 5 Compute the payout: nothing payable is denied as below_deductible, an amount above your authority "
-    "is escalated as authority, else approve exactly the payable amount. Make no call twice. When each claim is "
-    "decided, say so."
+    "not_covered. 2 A claim within the waiting period is denied as waiting_period. 3 Check the documents that the"
+    " kind of loss requires: request the first one missing. 4 A fraud flag is escalated as fraud. 5 Compute the "
+    "payout: nothing payable is denied as below_deductible, an amount above your authority is escalated as "
+    "authority, else approve exactly the payable amount. Make no call twice. When each claim is decided, say so."
 )
 
 
@@ -74,7 +73,7 @@ def judge(state: JsonObject, claim_id: str) -> Verdict:
     checks.append(Call("check_waiting", about))
     if within_waiting(claim, policy):
         return _deny(checks, claim_id, "waiting_period")
-    checks += [Call("required_documents", {"kind": claim["kind"]}), Call("list_documents", about)]
+    checks.append(Call("check_documents", about))
     document = missing_document(claim)
     if document is not None:
         return Verdict(tuple(checks), Call("request_document", about | {"document": document}))
