@@ -58,7 +58,8 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError as error:
         raise InputError(_missing(path)) from error
     except orjson.JSONDecodeError as error:
-        raise InputError(f"{path}: not valid JSON ({error}); delete the file and run the stage that writes it") from error
+        message = f"{path}: not valid JSON ({error}); delete the file and run the stage that writes it"
+        raise InputError(message) from error
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:

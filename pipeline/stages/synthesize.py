@@ -24,8 +24,8 @@ def body(params: Params, run: Run) -> None:
     }  # fmt: skip
     if params.synthesize.demos > sizes["train"]:
         raise InputError(
-            f"params.yaml: synthesize.demos is {params.synthesize.demos} but only {sizes['train']} train tasks are made; "
-            "lower it or raise synthesize.train"
+            f"params.yaml: synthesize.demos is {params.synthesize.demos} but only {sizes['train']} train tasks are "
+            "made; lower it or raise synthesize.train"
         )
     progress = Progress("synthesize", sum(sizes.values()))
     tasks: dict[Split, list[Task]] = {split: [] for split in sizes}

@@ -84,9 +84,9 @@ def train_sft(
     """Train `model` in place; it ends with the weights of the lowest valid loss (of the last step without valid rows).
 
     `work` is this run's own folder: what a kill leaves there is resumed from, so name it by all that the run hangs on.
-    `report(step, {"train_loss", "valid_loss"})` is called at each look. `measure`, lower being better, takes the place of
-    the loss on `valid_rows`; it reads the live model. Raises EmptyOutputError without rows, MaskError
-    for a row without a trained token, ModelError when the loss is no longer finite.
+    `report(step, {"train_loss", "valid_loss"})` is called at each look. `measure`, lower being better, takes the
+    place of the loss on `valid_rows`; it reads the live model. Raises EmptyOutputError without rows, MaskError for a
+    row without a trained token, ModelError when the loss is no longer finite.
     """
     if not rows:
         raise EmptyOutputError("there is no row to train on; see metrics/curate.json for what was left out")
