@@ -72,7 +72,7 @@ def grpo_config(params: Params, folder: RunFolder, micro_rows: int = MICRO_ROWS)
         output_dir=str(folder.staging), seed=params.seed, use_cpu=not torch.cuda.is_available(), bf16=False,
         max_steps=rl.steps * rl.updates, steps_per_generation=rl.updates * micro, gradient_accumulation_steps=micro,
         per_device_train_batch_size=rl.tries, num_generations=rl.tries, temperature=params.rollouts.temperature,
-        learning_rate=rl.learning_rate, lr_scheduler_type="constant", weight_decay=0.0, optim="adamw_torch",
+        learning_rate=rl.learning_rate, lr_scheduler_type="linear", weight_decay=0.0, optim="adamw_torch",
         loss_type="dapo", epsilon=rl.clip_low, epsilon_high=rl.clip_high, beta=rl.beta,
         logging_steps=rl.updates, logging_nan_inf_filter=False, report_to="none", disable_tqdm=True,
         save_strategy="steps", save_steps=rl.updates * rl.checkpoint_every, ignore_data_skip=True,
