@@ -7,6 +7,7 @@ common to all its rows once, and projects sampled positions only through the lan
 """
 
 import warnings
+from math import isfinite
 from typing import Any
 
 import torch
@@ -14,6 +15,7 @@ from datasets import Dataset
 from transformers import DynamicCache, PreTrainedModel, PreTrainedTokenizerBase, PrinterCallback, Trainer
 from trl import GRPOConfig, GRPOTrainer
 
+from pipeline.errors import ModelError
 from pipeline.tables import write_json
 from pipeline.training.loading import save_model
 from pipeline.training.practice import Practice
@@ -113,8 +115,14 @@ class RehearsalTrainer(GRPOTrainer):
         return _spread_out(picked, chosen), entropies, None
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """After the last update of a generation step: close it, and keep the model when it is the best so far."""
+        """After the last update of a generation step: close it, and keep the model when it is the best so far.
+
+        Raises ModelError when the loss is no longer finite.
+        """
         super().log(logs, start_time)
+        if not isfinite(logs.get("loss", 0.0)):
+            step = self.state.global_step // self.updates
+            raise ModelError(f"generation step {step}: the loss is {logs['loss']}; lower rl.learning_rate")
         if "loss" in logs and self.practice.finish(self.state.global_step // self.updates, logs):
             self.keep_best()
 
