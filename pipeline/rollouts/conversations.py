@@ -21,7 +21,7 @@ from pipeline.rollouts.sampling import draw, row_stream
 if TYPE_CHECKING:
     from pipeline.rollouts.transformers_engine import TransformersEngine
 
-PREFILL_SHARE = 0.25
+PREFILL_SHARE = 0.125
 """Share of the active rows with an answer to read from which on these are fed in one pass."""
 
 

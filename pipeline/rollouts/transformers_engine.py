@@ -6,7 +6,7 @@ What makes it fast next to `model.generate` once a turn:
 - the prefix that all prompts share (tool schemas) is computed once and, on a CPU, stored and read once for all rows
   (`shared_attention`); each distinct prompt is computed once for all its tries;
 - rows have lengths of their own, occupied slots stay dense, and a row that ends makes place for one that waits;
-- answers are fed in one pass as soon as a quarter of the rows has one; until then such rows are fed one token
+- answers are fed in one pass as soon as an eighth of the rows has one; until then such rows are fed one token
   with every decoding pass of the others, so that none computes for nothing.
 
 A row's random numbers are its own (`sampling`). Batch shapes are a function of prompts, replies and `slots`: the same
@@ -32,12 +32,14 @@ from pipeline.rollouts.shared_attention import NAME, LayerPrefix
 Ints = NDArray[np.int64]
 
 VERSIONS = f"torch {torch.__version__} transformers {transformers.__version__}"
-LOT_TOKENS_CPU, LOT_TOKENS = 1024, 16384
+LOT_TOKENS_CPU, LOT_TOKENS = 512, 16384
 """Most tokens, padding included, that are read in one pass: on a CPU what its cache holds, elsewhere what fits."""
 LENGTH_STEP = 8
 """Key lengths are rounded up to this, which kernels on vectors like."""
 PROBE_TOLERANCE = 1e-2
-"""Largest difference of a log-probability between the ragged and the plain forward pass, bfloat16 included."""
+"""Largest relative difference of a probability between the ragged and the plain forward pass, in float32."""
+PROBE_SLACK = 50
+"""How many times that is let pass in half precision."""
 
 
 class TransformersEngine:
@@ -150,7 +152,7 @@ class TransformersEngine:
         ragged = self.forward(cache, [1, 0], [ids[2:], ids[4:]], np.array([2, 4]))
         plain = self.model(input_ids=torch.tensor([ids], device=self.model.device)).logits[0, -1]
         gap = (torch.log_softmax(ragged.float(), -1) - torch.log_softmax(plain.float(), -1)).exp_().sub_(1).abs().max()
-        if not float(gap) < PROBE_TOLERANCE * (1 if self.model.dtype == torch.float32 else 50):
+        if not float(gap) < PROBE_TOLERANCE * (1 if self.model.dtype == torch.float32 else PROBE_SLACK):
             raise ModelError(
                 f"{type(self.model).__name__}: the cached forward pass differs from the plain one by {float(gap):.3g}; "
                 "this engine needs a decoder-only model that takes position_ids and a 4D attention mask"
