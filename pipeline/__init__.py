@@ -1,7 +1,7 @@
 """Rehearsal: turn recorded agent runs into a better agent, and prove how.
 
 Importing this package pins the processor's instruction set before torch, MKL or oneDNN read it: equal seeds then give
-equal bits on any x86-64 machine with AVX2. Threads that wait for one another sleep instead of spinning, which beside
+equal bits on any x86-64 machine with AVX2, with one thread or several. Threads that wait for one another sleep instead of spinning, which beside
 any other busy process costs many times the work itself. A value already set in the process's environment wins.
 """
 
@@ -10,7 +10,7 @@ import sys
 
 for _name, _value in (
     ("ATEN_CPU_CAPABILITY", "avx2"),
-    ("MKL_CBWR", "AVX2"),
+    ("MKL_CBWR", "AVX2,STRICT"),
     ("ONEDNN_MAX_CPU_ISA", "AVX2"),
     ("OMP_WAIT_POLICY", "PASSIVE"),
     ("TOKENIZERS_PARALLELISM", "false"),
