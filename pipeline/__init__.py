@@ -1,8 +1,9 @@
 """Rehearsal: turn recorded agent runs into a better agent, and prove how.
 
 Importing this package pins the processor's instruction set before torch, MKL or oneDNN read it: equal seeds then give
-equal bits on any x86-64 machine with AVX2, with one thread or several. Threads that wait for one another sleep instead of spinning, which beside
-any other busy process costs many times the work itself. A value already set in the process's environment wins.
+equal bits on any x86-64 machine with AVX2, with one thread or several. Threads that wait for one another sleep instead
+of spinning, which beside any other busy process costs many times the work itself. A value already set in the process's
+environment wins.
 """
 
 import os
