@@ -143,8 +143,10 @@ def test_every_token_weighs_the_same_however_the_batch_is_cut(folder: Path, toke
         model = load_model(folder)
         trainer(model, tokenizer, rows, tmp_path / str(micro_rows), micro_rows).train()
         moved.append(weights(model))
-    torch.testing.assert_close(moved[0], moved[1], rtol=0, atol=1e-6)
-    assert not torch.equal(moved[0], weights(load_model(folder)))
+    start = weights(load_model(folder))
+    # Adam divides a gradient by its own size: next to zero, rounding alone moves a weight by a share of a step.
+    torch.testing.assert_close(moved[0], moved[1], rtol=0, atol=2e-5)
+    assert (moved[0] - moved[1]).abs().mean() < 1e-4 * (moved[0] - start).abs().mean()
 
 
 def test_the_loss_is_the_mean_over_sampled_tokens(model: PreTrainedModel, tokenizer: Any, tmp_path: Path) -> None:

@@ -100,6 +100,7 @@ def test_early_stopping_leaves_the_weights_before_they_went_wrong(runner: Runner
     assert looks.index(last) - looks.index(result.best.step) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("optimizer", "kill_at"), [("muon", 4), ("muon", 12), ("adamw", 8)])
 def test_a_killed_run_ends_with_the_same_bits(
     runner: Runner, tmp_path: Path, optimizer: str, kill_at: int
@@ -114,6 +115,7 @@ def test_a_killed_run_ends_with_the_same_bits(
     assert runner.reports[seen][0] > 0, "the second run began anew"
 
 
+@pytest.mark.slow
 def test_a_run_stopped_early_stops_there_again(runner: Runner, tmp_path: Path) -> None:
     whole, expected = runner(tmp_path / "whole", **GOES_WRONG)
     with pytest.raises(Killed):
@@ -123,6 +125,7 @@ def test_a_run_stopped_early_stops_there_again(runner: Runner, tmp_path: Path) -
     assert result == expected
 
 
+@pytest.mark.slow
 def test_a_checkpoint_cut_off_by_a_kill_is_not_resumed_from(runner: Runner, tmp_path: Path) -> None:
     whole, expected = runner(tmp_path / "whole")
     with pytest.raises(Killed):
