@@ -31,7 +31,7 @@ pytestmark = pytest.mark.slow
 OUTS = ("models/rl", "data/ledger.parquet", "metrics/rl.json", "plots/rl.csv")
 SMALL = params(
     base={"vocab_size": 900, "hidden_size": 64, "layers": 2, "heads": 2, "head_dim": 32, "intermediate_size": 128},
-    sft={"epochs": 12, "batch_size": 8, "eval_every": 1000},
+    sft={"epochs": 8, "batch_size": 8, "eval_every": 1000},
     rollouts={"slots": 16},
     reward={"weights": {"outcome": 0.5, "procedure": 0.3, "economy": 0.2}},
     rl={
@@ -58,7 +58,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def imitate(root: Path) -> None:
     """Write models/sft."""
     environment = ENVIRONMENTS["claims"]
-    demos = list(demonstrate(unique_tasks(1, "train", 150)))
+    demos = list(demonstrate(unique_tasks(1, "train", 100)))
     blank = Harness.load(build_tokenizer((), 512), tool_schemas(environment), environment.procedure)
     build_tiny([blank.render(demo.messages) for demo in demos], SMALL.base, 1, root / "models/base")
     model, tokenizer = load_model(root / "models/base"), load_tokenizer(root / "models/base")
