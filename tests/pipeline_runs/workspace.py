@@ -54,6 +54,16 @@ class Workspace:
         """Hash of each out, metric and plot, by path, over all stages of dvc.lock."""
         return {out["path"]: out["md5"] for stage in self.lock().values() for out in stage.get("outs", [])}
 
+    def forget(self, stage: str) -> None:
+        """Drop what a stage made and its entry in dvc.lock, as if it had never run: DVC restores from either."""
+        path, yaml = self.root / "dvc.lock", YAML()
+        document = yaml.load(path.read_text())
+        for out in document["stages"].pop(stage)["outs"]:
+            made = self.root / out["path"]
+            shutil.rmtree(made) if made.is_dir() else made.unlink()
+        with path.open("w") as stream:
+            yaml.dump(document, stream)
+
     def edit(self, old: str, new: str) -> None:
         """Replace text that occurs once in params.yaml."""
         path = self.root / "params.yaml"
