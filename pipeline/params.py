@@ -19,6 +19,8 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
 Count = Annotated[int, Field(ge=0)]
 Rate = Annotated[float, Field(gt=0)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
+"""Becomes part of a file name, so it holds nothing that a path could mean."""
 
 
 class Section(BaseModel):
@@ -43,10 +45,23 @@ class IngestParams(Section):
     max_line_mb: Positive
 
 
+class EnvironmentsParams(Section):
+    """The worlds that tasks are made for."""
+
+    names: Annotated[tuple[Name, ...], Field(min_length=1)]
+    folder: Annotated[str, Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _each_once(self) -> "EnvironmentsParams":
+        twice = next((name for name in self.names if self.names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{twice!r} is named twice in names; remove one")
+        return self
+
+
 class SynthesizeParams(Section):
     """How many tasks and demonstrations are made."""
 
-    environments: Annotated[tuple[Literal["claims"], ...], Field(min_length=1)]
     train: Positive
     valid: Positive
     eval: Positive
@@ -188,6 +203,7 @@ class Params(Section):
 
     preset: str
     seed: Count
+    environments: EnvironmentsParams
     demo: DemoParams
     ingest: IngestParams
     synthesize: SynthesizeParams

@@ -1,8 +1,6 @@
-"""The worlds an agent can act in, by name."""
+"""The worlds an agent can act in."""
 
 from pipeline.environments.base import Environment
 from pipeline.environments.claims import ClaimsEnvironment
 
-ENVIRONMENTS: dict[str, type[Environment]] = {"claims": ClaimsEnvironment}
-
-__all__ = ["ENVIRONMENTS", "ClaimsEnvironment", "Environment"]
+__all__ = ["ClaimsEnvironment", "Environment"]

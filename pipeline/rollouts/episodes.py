@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipeline.environments import ENVIRONMENTS, Environment
+from pipeline.environments import Environment
 from pipeline.environments.tools import EnvironmentFault, call_tool, reset_arguments
-from pipeline.errors import InputError
 from pipeline.graders.reward import ECONOMY, OUTCOME, PROCEDURE
 from pipeline.params import RolloutParams
 from pipeline.records import Grade, GradeKind, JsonObject, Message, Rollout, StopReason, Task, ToolCall, Turn
 from pipeline.rollouts.engine import Engine, Sampled
 from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 
 T = TypeVar("T")
 
@@ -149,7 +149,7 @@ class Episode:
 
 def play(
     engine: Engine,
-    harness: Harness,
+    places: Places,
     tasks: Sequence[tuple[Task, int]],
     params: RolloutParams,
     *,
@@ -161,14 +161,15 @@ def play(
 ) -> list[Rollout]:
     """Play each (task, try) once, side by side; rollouts in the order given.
 
-    `max_turns` and `temperature` override those of `params`. Raises InputError for a task of an unknown environment.
+    `max_turns` and `temperature` override those of `params`. Raises InputError for a task of an environment that `places`
+    does not have.
     """
     limits = Limits(
         max_turns=max_turns or params.max_turns, max_new_tokens=params.max_new_tokens, max_context=params.max_context,
         max_malformed=params.max_malformed, tool_timeout=params.tool_timeout,
     )  # fmt: skip
     degree = params.temperature if temperature is None else temperature
-    episodes = [Episode(task, n, harness, limits, policy_version, _environment(task)) for task, n in tasks]
+    episodes = [_episode(places, task, n, limits, policy_version) for task, n in tasks]
     for episode in episodes:
         episode.open()
     live = [episode for episode in episodes if episode.stop is None]
@@ -178,16 +179,14 @@ def play(
     )  # fmt: skip
     sampling = {
         "seed": seed, "temperature": degree, "max_turns": limits.max_turns, "max_new_tokens": limits.max_new_tokens,
-        "max_context": limits.max_context, "harness": harness.hash,
+        "max_context": limits.max_context,
     }  # fmt: skip
-    return [episode.close(model, sampling) for episode in episodes]
+    return [episode.close(model, sampling | {"harness": episode.harness.hash}) for episode in episodes]
 
 
-def _environment(task: Task) -> Environment:
-    if task.environment not in ENVIRONMENTS:
-        known = ", ".join(sorted(ENVIRONMENTS))
-        raise InputError(f"task {task.task_id}: no environment {task.environment!r}; known are {known}")
-    return ENVIRONMENTS[task.environment]()
+def _episode(places: Places, task: Task, number: int, limits: Limits, policy_version: int) -> Episode:
+    place = places.of(task)
+    return Episode(task, number, place.harness, limits, policy_version, place.world.factory())
 
 
 def _environments_own(work: Callable[[], T]) -> T:

@@ -17,7 +17,7 @@ from pipeline.params import RolloutParams
 from pipeline.records import ROLLOUTS, SCHEMA_VERSION, Rollout, Task
 from pipeline.rollouts.engine import Engine
 from pipeline.rollouts.episodes import play
-from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.rows import rollout_from_row, rollout_to_row, task_to_row
 from pipeline.tables import dumps, read_parquet, write_parquet
 
@@ -31,7 +31,7 @@ OnProgress = Callable[[int, str], None]
 
 def play_chunks(
     engine: Engine,
-    harness: Harness,
+    places: Places,
     tasks: Sequence[Task],
     tries: int,
     params: RolloutParams,
@@ -49,14 +49,14 @@ def play_chunks(
         raise InputError("there are no tasks to play; run the stage that writes them with more tasks")
     all_tries = [(task, n) for task in tasks for n in range(tries)]
     chunks = [all_tries[start : start + params.chunk] for start in range(0, len(all_tries), params.chunk)]
-    folder = work / chunks_key(engine, harness, all_tries, params, model, seed)
+    folder = work / chunks_key(engine, places, all_tries, params, model, seed)
     _prune(work, folder.name)
     done: list[Rollout] = []
     for number, chunk in enumerate(chunks):
         path = folder / f"chunk-{number:05d}.parquet"
         rollouts = _finished(path)
         if rollouts is None:
-            rollouts = play(engine, harness, chunk, params, model=model, seed=chunk_seed(seed, number))
+            rollouts = play(engine, places, chunk, params, model=model, seed=chunk_seed(seed, number))
             write_parquet(path, map(rollout_to_row, rollouts), ROLLOUTS)
         done += rollouts
         on_progress(len(done), f"mean outcome {mean_outcome(done)}")
@@ -69,11 +69,15 @@ def chunk_seed(seed: int, number: int) -> int:
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-def chunks_key(engine: Engine, harness: Harness, tries: Tries, params: RolloutParams, model: str, seed: int) -> str:
-    """16 hex digits of all that the rollouts depend on: weights, harness, tasks, params, seed, code."""
+def chunks_key(engine: Engine, places: Places, tries: Tries, params: RolloutParams, model: str, seed: int) -> str:
+    """16 hex digits of all that the rollouts depend on: weights, harnesses, tasks, params, seed, code."""
     rows = [[task_to_row(task), n] for task, n in tries]
+    shown = [
+        [name, place.world.fingerprint, place.harness.hash, place.harness.prompt_ids("")]
+        for name, place in places.by_name.items()
+    ]
     parts = [
-        engine.fingerprint, harness.hash, harness.prompt_ids(""), rows, params.model_dump(mode="json"), model, seed,
+        engine.fingerprint, shown, rows, params.model_dump(mode="json"), model, seed,
         SCHEMA_VERSION, code_hash(),
     ]  # fmt: skip
     return hashlib.sha256(dumps(parts).encode()).hexdigest()[:16]

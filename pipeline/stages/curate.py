@@ -15,11 +15,10 @@ from pipeline.curation.choose import Chooser, Verdict
 from pipeline.curation.heldout import HeldOut
 from pipeline.curation.parts import Part, components, split_parts
 from pipeline.curation.reasons import REMEDIES, Reason
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
+from pipeline.environments.worlds import load_worlds
 from pipeline.errors import EmptyOutputError
 from pipeline.harness_hash import harness_hash
-from pipeline.params import CurateParams, Params
+from pipeline.params import Params
 from pipeline.records import CURATED, DEMOS, SFT_ROWS, TASKS, TRACES
 from pipeline.rollouts.harnesses import Harnesses
 from pipeline.rows import Row, demo_from_row, task_from_row, trace_from_row
@@ -50,7 +49,7 @@ class Judged:
 
 def body(params: Params, run: Run) -> None:
     """Write data/sft.parquet, data/curate.parquet and metrics/curate.json."""
-    judged = judge_all(params.curate)
+    judged = judge_all(params)
     kept = [one for one in judged if one.kept]
     if not kept:
         raise EmptyOutputError(_nothing_kept(judged))
@@ -72,11 +71,11 @@ def candidates() -> Iterator[Candidate]:
         yield from_demo(demo_from_row(row))
 
 
-def judge_all(params: CurateParams) -> list[Judged]:
+def judge_all(params: Params) -> list[Judged]:
     """Every candidate with its verdict, in order."""
     held_out = HeldOut(task_from_row(row) for path in HELD_OUT_FILES for row in read_parquet(path, TASKS))
-    own = frozenset(harness_hash(tool_schemas(environment)) for environment in ENVIRONMENTS.values())
-    chooser = Chooser(params, own, held_out, Harnesses(load_tokenizer(BASE)).encode)
+    own = frozenset(harness_hash(world.tools) for world in load_worlds(params.environments).values())
+    chooser = Chooser(params.curate, own, held_out, Harnesses(load_tokenizer(BASE)).encode)
     count = sum(1 for path, schema in ((TRACE_FILE, TRACES), (DEMO_FILE, DEMOS)) for _ in read_parquet(path, schema))
     progress = Progress("curate", count)
     judged = []

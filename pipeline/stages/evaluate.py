@@ -8,14 +8,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
+from pipeline.environments.worlds import load_worlds
 from pipeline.errors import InputError, ParamsError
 from pipeline.evaluation.metrics import collect
 from pipeline.evaluation.summary import summarise
 from pipeline.params import Params
 from pipeline.records import ROLLOUTS, TASKS, Rollout, Task
-from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.rollouts.pool import play_chunks
 from pipeline.rollouts.transformers_engine import TransformersEngine
 from pipeline.rows import rollout_to_row, task_from_row
@@ -54,12 +53,11 @@ def arguments(argv: list[str]) -> tuple[str, str]:
 
 def _play(model: str, name: str, tasks: list[Task], params: Params) -> list[Rollout]:
     folder = Path("models") / model
-    environment = ENVIRONMENTS[tasks[0].environment]
-    harness = Harness.load(folder, tool_schemas(environment), environment.procedure)
-    engine = TransformersEngine(load_model(folder), harness.eos_id, harness.pad_id, params.rollouts.slots)
+    places = Places.load(folder, load_worlds(params.environments))
+    engine = TransformersEngine(load_model(folder), places.eos_id, places.pad_id, params.rollouts.slots)
     progress = Progress(name, len(tasks) * params.evaluate.tries)
     return play_chunks(
-        engine, harness, tasks, params.evaluate.tries, params.rollouts, model=model, seed=params.seed,
+        engine, places, tasks, params.evaluate.tries, params.rollouts, model=model, seed=params.seed,
         work=WORK / "evaluate" / name, on_progress=progress,
     )  # fmt: skip
 

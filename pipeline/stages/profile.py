@@ -8,13 +8,12 @@ from collections import Counter
 from itertools import islice
 from pathlib import Path
 
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
+from pipeline.environments.worlds import load_worlds
 from pipeline.errors import EmptyOutputError, InputError
 from pipeline.graders.reward import outcome, success
 from pipeline.params import Params
 from pipeline.records import ROLLOUTS, TASKS, Rollout, StopReason, Task
-from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.rollouts.pool import play_chunks
 from pipeline.rollouts.transformers_engine import TransformersEngine
 from pipeline.rows import rollout_to_row, task_from_row
@@ -61,12 +60,11 @@ def summarise(rollouts: list[Rollout], success_at: float) -> dict[str, float]:
 
 
 def _play(tasks: list[Task], params: Params) -> list[Rollout]:
-    environment = ENVIRONMENTS[tasks[0].environment]
-    harness = Harness.load(MODEL, tool_schemas(environment), environment.procedure)
-    engine = TransformersEngine(load_model(MODEL), harness.eos_id, harness.pad_id, params.rollouts.slots)
+    places = Places.load(MODEL, load_worlds(params.environments))
+    engine = TransformersEngine(load_model(MODEL), places.eos_id, places.pad_id, params.rollouts.slots)
     progress = Progress(STAGE, len(tasks) * params.profile.tries)
     return play_chunks(
-        engine, harness, tasks, params.profile.tries, params.rollouts, model=MODEL.name, seed=params.seed,
+        engine, places, tasks, params.profile.tries, params.rollouts, model=MODEL.name, seed=params.seed,
         work=WORK / STAGE, on_progress=progress,
     )  # fmt: skip
 

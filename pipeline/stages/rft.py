@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pipeline
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
+from pipeline.environments.worlds import load_worlds
 from pipeline.errors import EmptyOutputError
 from pipeline.params import Params, SftParams
 from pipeline.records import Task
-from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.rollouts.pool import play_chunks
 from pipeline.rollouts.transformers_engine import TransformersEngine
 from pipeline.stages.common import WORK, Progress, stage_main
@@ -46,12 +45,11 @@ def body(params: Params, run: Run) -> None:
     tasks, valid = [one.task for one in read_tasks(TASKS_FILE)], read_valid(VALID_FILE)
     rl_rollouts = int(read_json(RL_METRICS)["rollouts"])
     model, tokenizer = load_model(MODEL), load_tokenizer(MODEL)
-    environment = ENVIRONMENTS[tasks[0].environment]
-    harness = Harness.load(tokenizer, tool_schemas(environment), environment.procedure)
-    engine = TransformersEngine(model, harness.eos_id, harness.pad_id, params.rollouts.slots)
-    rows, fates = gather(engine, harness, tasks, tries_for(rl_rollouts, len(tasks)), params)
+    places = Places.load(tokenizer, load_worlds(params.environments))
+    engine = TransformersEngine(model, places.eos_id, places.pad_id, params.rollouts.slots)
+    rows, fates = gather(engine, places, tasks, tries_for(rl_rollouts, len(tasks)), params)
     print(f"rft        {len(rows)} of {sum(fates.values())} rollouts are distinct successes", flush=True)
-    measure = partial(_loss_of_valid, engine, harness, valid, params)
+    measure = partial(_loss_of_valid, engine, places, valid, params)
     reporter = Reporter(params, len(rows), run)
     work = WORK / "rft" / "training" / _key(params)
     result = train_sft(
@@ -66,12 +64,12 @@ def body(params: Params, run: Run) -> None:
 
 
 def gather(
-    engine: TransformersEngine, harness: Harness, tasks: Sequence[Task], tries: int, params: Params
+    engine: TransformersEngine, places: Places, tasks: Sequence[Task], tries: int, params: Params
 ) -> tuple[list[TokenRow], Counter[Fate]]:
     """Rows of the distinct successes, and the fates of all rollouts. Raises EmptyOutputError without a success."""
     progress = Progress("rft", len(tasks) * tries)
     rollouts = play_chunks(
-        engine, harness, tasks, tries, params.rollouts, model="sft", seed=derive_seed(params.seed, "rft"),
+        engine, places, tasks, tries, params.rollouts, model="sft", seed=derive_seed(params.seed, "rft"),
         work=WORK / "rft" / "rollouts", on_progress=progress,
     )  # fmt: skip
     fates = judge(rollouts, params.reward.success_at)
@@ -129,12 +127,12 @@ def summarise(result: SftResult, rows: Sequence[TokenRow], fates: Counter[Fate],
     }
 
 
-def _loss_of_valid(engine: TransformersEngine, harness: Harness, valid: Sequence[Task], params: Params) -> float:
-    return -score_valid(engine, harness, valid, params)
+def _loss_of_valid(engine: TransformersEngine, places: Places, valid: Sequence[Task], params: Params) -> float:
+    return -score_valid(engine, places, valid, params)
 
 
 def _key(params: Params) -> str:
-    values = params.model_dump(include={"seed", "rollouts", "reward", "sft", "rft"})
+    values = params.model_dump(include={"seed", "environments", "rollouts", "reward", "sft", "rft"})
     values["valid_tries"] = params.rl.valid_tries
     return run_key(values, [*CODE, TASKS_FILE, VALID_FILE, MODEL, RL_METRICS])
 

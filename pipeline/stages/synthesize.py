@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+from pipeline.environments.worlds import load_worlds
 from pipeline.errors import InputError
 from pipeline.params import Params
 from pipeline.records import DEMOS, TASKS, Split, Task
@@ -27,15 +28,17 @@ def body(params: Params, run: Run) -> None:
             f"params.yaml: synthesize.demos is {params.synthesize.demos} but only {sizes['train']} train tasks are "
             "made; lower it or raise synthesize.train"
         )
+    worlds = load_worlds(params.environments)
+    [world] = worlds.values()
     progress = Progress("synthesize", sum(sizes.values()))
     tasks: dict[Split, list[Task]] = {split: [] for split in sizes}
     for split, count in sizes.items():
-        for task in unique_tasks(params.seed, split, count):
+        for task in unique_tasks(world, params.seed, split, count):
             tasks[split].append(task)
             progress(sum(len(made) for made in tasks.values()), split)
     for split, made in tasks.items():
         write_parquet(FOLDER / f"{split}.parquet", map(task_to_row, made), TASKS)
-    demos = list(demonstrate(tasks["train"][: params.synthesize.demos]))
+    demos = list(demonstrate(worlds, tasks["train"][: params.synthesize.demos]))
     write_parquet(DEMO_FILE, map(demo_to_row, demos), DEMOS)
     templates = {split: dict(sorted(Counter(task.template for task in made).items())) for split, made in tasks.items()}
     counts = {split: len(made) for split, made in tasks.items()} | {"demos": len(demos)}

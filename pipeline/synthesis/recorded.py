@@ -9,8 +9,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
+from pipeline.environments.worlds import World
 from pipeline.graders.reward import outcome
 from pipeline.records import JsonObject, Message, Task
 from pipeline.synthesis.claims_states import TEMPLATES
@@ -20,33 +19,32 @@ from pipeline.synthesis.tasks import task_from
 _TRAFFIC = [12.0 if name == "approve" else 1.0 for name in TEMPLATES]
 
 
-def recorded_tasks(seed: int, groups: int) -> Iterator[Task]:
+def recorded_tasks(world: World, seed: int, groups: int) -> Iterator[Task]:
     """The cases that the clerks worked on; their numbers are of the train split."""
     for index in range(groups):
         rng = random.Random(f"recorded-{seed}-{index}")
-        yield task_from(rng, rng.choices(TEMPLATES, _TRAFFIC)[0], "train", seed)
+        yield task_from(world, rng, rng.choices(TEMPLATES, _TRAFFIC)[0], "train", seed)
 
 
-def recorded_run(task: Task, trial: int, skip: float, slip: float) -> tuple[tuple[Message, ...], float]:
+def recorded_run(world: World, task: Task, trial: int, skip: float, slip: float) -> tuple[tuple[Message, ...], float]:
     """One clerk's run of a task and its outcome (0 or 1)."""
     rng = random.Random(f"run-{task.task_id}-{trial}")
-    messages, grades = run_scripted(task, draw_habits(rng, skip), rng, slip)
+    messages, grades = run_scripted(world, task, draw_habits(rng, skip), rng, slip)
     return messages, float(outcome(grades) or 0.0)
 
 
-def openai_row(task: Task, trial: int, messages: tuple[Message, ...], reward: float) -> bytes:
+def openai_row(world: World, task: Task, trial: int, messages: tuple[Message, ...], reward: float) -> bytes:
     """A line of OpenAI chat JSONL: string arguments, null content beside calls, tools at the row's top level."""
-    tools = tool_schemas(ENVIRONMENTS[task.environment])
-    row = {"messages": [_openai(message) for message in messages], "tools": tools}
+    row = {"messages": [_openai(message) for message in messages], "tools": world.tools}
     return _line(row, task, trial, reward)
 
 
-def anthropic_row(task: Task, trial: int, messages: tuple[Message, ...], reward: float) -> bytes:
+def anthropic_row(world: World, task: Task, trial: int, messages: tuple[Message, ...], reward: float) -> bytes:
     """A line of Anthropic messages: content blocks, results in user messages, system at the top level."""
     tools = [
         {"name": tool["function"]["name"], "description": tool["function"]["description"],
          "input_schema": tool["function"]["parameters"]}
-        for tool in tool_schemas(ENVIRONMENTS[task.environment])
+        for tool in world.tools
     ]  # fmt: skip
     row = {"system": messages[0].content, "tools": tools, "messages": [_anthropic(each) for each in messages[1:]]}
     return _line(row, task, trial, reward)

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from pipeline.environments import ENVIRONMENTS, Environment
+from pipeline.environments import Environment
 from pipeline.environments.claims.procedure import REQUIRED, Call, missing_document, payable, within_waiting
 from pipeline.environments.tools import call_tool, reset_arguments
+from pipeline.environments.worlds import World
 from pipeline.records import Grade, Message, Task, ToolCall
 
 HABITS = (
@@ -52,12 +53,12 @@ class _Clerk:
 
 
 def run_scripted(
-    task: Task, habits: frozenset[str], rng: random.Random, slip: float = 0.0
+    world: World, task: Task, habits: frozenset[str], rng: random.Random, slip: float = 0.0
 ) -> tuple[tuple[Message, ...], tuple[Grade, ...]]:
     """Work on a task; `slip` is the probability of a mistyped number and, apart, of a careless decision a claim."""
-    environment = ENVIRONMENTS[task.environment]()
+    environment = world.factory()
     environment.reset(**reset_arguments(task))
-    opening = [Message("system", environment.procedure), Message("user", task.question)]
+    opening = [Message("system", world.procedure), Message("user", task.question)]
     clerk = _Clerk(environment, habits, opening)
     first = task.golden_calls[0]
     if first["name"] == "find_claims":

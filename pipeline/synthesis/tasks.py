@@ -9,9 +9,10 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pipeline.environments import ENVIRONMENTS, Environment
+from pipeline.environments import Environment
 from pipeline.environments.claims.procedure import judge
 from pipeline.environments.tools import call_tool, reset_arguments
+from pipeline.environments.worlds import World
 from pipeline.errors import InputError
 from pipeline.graders.reward import outcome, process
 from pipeline.records import JsonObject, Split, Task, ToolCall
@@ -29,22 +30,22 @@ _BY_CUSTOMER = (
 )  # fmt: skip
 
 
-def make_task(seed: int, split: Split, index: int) -> Task:
+def make_task(world: World, seed: int, split: Split, index: int) -> Task:
     """Task number `index` of a split; templates take turns."""
     rng = random.Random(f"task-{seed}-{split}-{index}")
-    return task_from(rng, TEMPLATES[index % len(TEMPLATES)], split, seed)
+    return task_from(world, rng, TEMPLATES[index % len(TEMPLATES)], split, seed)
 
 
-def task_from(rng: random.Random, template: str, split: Split, seed: int) -> Task:
+def task_from(world: World, rng: random.Random, template: str, split: Split, seed: int) -> Task:
     """Draw one task of `template`; its golden run is executed and must earn outcome 1 and process 1."""
     state, facts = make_state(rng, template, split)
     phrases = _BY_CLAIM if "claim_id" in facts["subject"] else _BY_CUSTOMER
     question = rng.choice(phrases).format(**facts["subject"])
     calls = golden_calls(state, facts["subject"], facts["claims"])
     knobs = {"rules": facts["rules"], "calls": len(calls)}
-    identity = hashlib.sha256(dumps(["claims", template, question, state]).encode()).hexdigest()[:16]
-    draft = Task(identity, "claims", template, split, seed, question, state, state, calls, knobs)
-    return _proved(draft)
+    identity = hashlib.sha256(dumps([world.name, template, question, state]).encode()).hexdigest()[:16]
+    draft = Task(identity, world.name, template, split, seed, question, state, state, calls, knobs)
+    return _proved(world, draft)
 
 
 def golden_calls(state: JsonObject, subject: JsonObject, claims: list[str]) -> tuple[JsonObject, ...]:
@@ -58,30 +59,30 @@ def golden_calls(state: JsonObject, subject: JsonObject, claims: list[str]) -> t
     return tuple(calls)
 
 
-def unique_tasks(seed: int, split: Split, count: int) -> Iterator[Task]:
+def unique_tasks(world: World, seed: int, split: Split, count: int) -> Iterator[Task]:
     """`count` tasks of a split without repeated ids."""
     seen: set[str] = set()
     index = 0
     while len(seen) < count:
-        task = make_task(seed, split, index)
+        task = make_task(world, seed, split, index)
         index += 1
         if task.task_id not in seen:
             seen.add(task.task_id)
             yield task
 
 
-def _proved(draft: Task) -> Task:
-    environment = play_golden(draft)
+def _proved(world: World, draft: Task) -> Task:
+    environment = play_golden(world, draft)
     task = replace(draft, golden_state=copy.deepcopy(environment.state()))
-    grades = play_golden(task).grade()
+    grades = play_golden(world, task).grade()
     if outcome(grades) != 1.0 or process(grades) != 1.0:
         raise InputError(f"template {task.template}: the golden run of task {task.task_id} earns {grades}")
     return task
 
 
-def play_golden(task: Task) -> Environment:
+def play_golden(world: World, task: Task) -> Environment:
     """Run a task's golden calls in a fresh environment. Raises InputError when a call is refused."""
-    environment = ENVIRONMENTS[task.environment]()
+    environment = world.factory()
     environment.reset(**reset_arguments(task))
     for number, call in enumerate(task.golden_calls):
         raw = dumps(call["arguments"])

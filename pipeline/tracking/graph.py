@@ -12,7 +12,7 @@ from ruamel.yaml.error import YAMLError
 
 from pipeline.errors import WorkspaceError
 
-_ITEM = re.compile(r"\$\{item\.(\w+)\}")
+_VALUE = re.compile(r"\$\{([\w.]+)\}")
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,13 @@ def read_yaml(path: Path) -> Any:
 
 
 def read_stages(root: Path) -> dict[str, StageSpec]:
-    """Stages of `root`/dvc.yaml by name, in file order, matrices expanded. Raises WorkspaceError."""
-    found = {}
+    """Stages of `root`/dvc.yaml by name, in file order, matrices and values of params.yaml filled in.
+
+    Raises WorkspaceError.
+    """
+    found, values = {}, read_yaml(root / "params.yaml")
     for name, body in (read_yaml(root / "dvc.yaml").get("stages") or {}).items():
-        for spec in _expand(str(name), body):
+        for spec in _expand(str(name), body, values):
             found[spec.name] = spec
     return found
 
@@ -94,18 +97,29 @@ def _touch(dep: str, outs: Iterable[str]) -> bool:
     return any(dep == out or out.startswith(f"{dep}/") or dep.startswith(f"{out}/") for out in outs)
 
 
-def _expand(name: str, body: Mapping[str, Any]) -> list[StageSpec]:
+def _expand(name: str, body: Mapping[str, Any], values: Mapping[str, Any]) -> list[StageSpec]:
     matrix = body.get("matrix")
     if not matrix:
-        return [_spec(name, body, {})]
+        return [_spec(name, body, values)]
     rows = itertools.product(*matrix.values())
     items = [dict(zip(matrix, row, strict=True)) for row in rows]
-    return [_spec(f"{name}@{'-'.join(str(value) for value in item.values())}", body, item) for item in items]
+    return [
+        _spec(f"{name}@{'-'.join(str(value) for value in item.values())}", body, {**values, "item": item})
+        for item in items
+    ]
 
 
-def _spec(name: str, body: Mapping[str, Any], item: Mapping[str, Any]) -> StageSpec:
+def _at(values: Any, dotted: str, absent: str) -> Any:
+    for key in dotted.split("."):
+        if not isinstance(values, Mapping) or key not in values:
+            return absent
+        values = values[key]
+    return values
+
+
+def _spec(name: str, body: Mapping[str, Any], values: Mapping[str, Any]) -> StageSpec:
     def text(value: object) -> str:
-        return _ITEM.sub(lambda match: str(item.get(match[1], match[0])), str(value))
+        return _VALUE.sub(lambda match: str(_at(values, match[1], match[0])), str(value))
 
     def paths(kind: str) -> tuple[str, ...]:
         return tuple(text(next(iter(entry)) if isinstance(entry, Mapping) else entry) for entry in body.get(kind) or ())

@@ -14,7 +14,7 @@ from pipeline.params import Params
 from pipeline.records import JsonObject, Rollout, Task
 from pipeline.rollouts.engine import Engine
 from pipeline.rollouts.episodes import play
-from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.training.collect import Group, collect, settle
 from pipeline.training.curriculum import TaskSampler, max_turns
 from pipeline.training.ledger import write_part
@@ -35,7 +35,7 @@ class Practice:
     """One run's rollouts and what is known from them. `engine` samples from the trainer's own live model."""
 
     engine: Engine
-    harness: Harness
+    places: Places
     tasks: dict[str, Task]
     valid: Sequence[Task]
     params: Params
@@ -105,12 +105,12 @@ class Practice:
 
     def _play(self, tries: Sequence[tuple[Task, int]], seed: int, done: int, cap: int) -> list[Rollout]:
         return play(
-            self.engine, self.harness, tries, self.params.rollouts, model=NAME, seed=seed, policy_version=done,
+            self.engine, self.places, tries, self.params.rollouts, model=NAME, seed=seed, policy_version=done,
             max_turns=cap,
         )  # fmt: skip
 
     def _score_valid(self) -> float:
-        return score_valid(self.engine, self.harness, self.valid, self.params)
+        return score_valid(self.engine, self.places, self.valid, self.params)
 
     def _refuse_outage(self, step: int, groups: Sequence[Group]) -> None:
         if all(value is None for group in groups for value in group.rewards):

@@ -14,11 +14,10 @@ from pathlib import Path
 import torch
 from trl import GRPOConfig
 
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
+from pipeline.environments.worlds import load_worlds
 from pipeline.params import Params
 from pipeline.records import Task
-from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.rollouts.transformers_engine import TransformersEngine
 from pipeline.tables import read_json
 from pipeline.training.curriculum import TaskSampler
@@ -52,11 +51,10 @@ def train_rl(
     The ledger's parts are left in `folder.ledger`. Raises RehearsalError subclasses.
     """
     model, tokenizer = load_model(model_dir), load_tokenizer(model_dir)
-    environment = ENVIRONMENTS[tasks[0].task.environment]
-    harness = Harness.load(tokenizer, tool_schemas(environment), environment.procedure)
-    engine = TransformersEngine(model, harness.eos_id, harness.pad_id, params.rollouts.slots)
+    places = Places.load(tokenizer, load_worlds(params.environments))
+    engine = TransformersEngine(model, places.eos_id, places.pad_id, params.rollouts.slots)
     practice = Practice(
-        engine=engine, harness=harness, tasks={one.task.task_id: one.task for one in tasks}, valid=valid,
+        engine=engine, places=places, tasks={one.task.task_id: one.task for one in tasks}, valid=valid,
         params=params, folder=folder, sampler=_sampler(tasks), report=report,
     )  # fmt: skip
     trainer = RehearsalTrainer(model, tokenizer, practice, grpo_config(params, folder))

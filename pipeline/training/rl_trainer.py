@@ -80,7 +80,7 @@ class RehearsalTrainer(GRPOTrainer):
         return [self._minibatch(hand, tokens) if hand else None for hand in hands]
 
     def _minibatch(self, rows: list[TrainRow], tokens: int) -> Minibatch:
-        tensors = to_tensors(rows, tokens, self.practice.harness.pad_id)
+        tensors = to_tensors(rows, tokens, self.practice.places.pad_id)
         batch = {name: value.to(self.accelerator.device) for name, value in tensors.items()}
         if self.ref_model is not None:
             self._sampled = batch["tool_mask"].bool()

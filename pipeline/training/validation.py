@@ -8,18 +8,18 @@ from pipeline.params import Params
 from pipeline.records import Rollout, Task
 from pipeline.rollouts.engine import Engine
 from pipeline.rollouts.episodes import play
-from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.training.seeds import derive_seed
 
 
-def score_valid(engine: Engine, harness: Harness, tasks: Sequence[Task], params: Params) -> float:
+def score_valid(engine: Engine, places: Places, tasks: Sequence[Task], params: Params) -> float:
     """pass@1 over `rl.valid_tries` tries at full horizon and temperature 1.
 
     The seed is always the same, so that looks and rivals are compared on equal draws.
     """
     tries = [(task, index) for task in tasks for index in range(params.rl.valid_tries)]
     seed = derive_seed(params.seed, "valid")
-    rollouts = play(engine, harness, tries, params.rollouts, model="in training", seed=seed, temperature=1.0)
+    rollouts = play(engine, places, tries, params.rollouts, model="in training", seed=seed, temperature=1.0)
     return pass_at_1(rollouts, params.reward.success_at)
 
 

@@ -12,8 +12,9 @@ from pipeline.records import Task, ToolCall
 from pipeline.synthesis.claims_states import TEMPLATES
 from pipeline.synthesis.tasks import make_task, play_golden
 from pipeline.tables import dumps
+from tests.worlds import CLAIMS
 
-TASKS = [make_task(seed=3, split="train", index=index) for index in range(2 * len(TEMPLATES))]
+TASKS = [make_task(CLAIMS, seed=3, split="train", index=index) for index in range(2 * len(TEMPLATES))]
 
 
 def run(task: Task, calls: list[dict[str, object]]) -> ClaimsEnvironment:
@@ -28,7 +29,7 @@ def run(task: Task, calls: list[dict[str, object]]) -> ClaimsEnvironment:
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.template)
 def test_the_golden_run_earns_everything(task: Task) -> None:
-    grades = play_golden(task).grade()
+    grades = play_golden(CLAIMS, task).grade()
     assert [(grade.name, grade.score) for grade in grades] == [("outcome", 1.0), ("procedure", 1.0), ("economy", 1.0)]
 
 

@@ -7,13 +7,14 @@ import pytest
 import torch
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from pipeline.environments import ENVIRONMENTS, Environment
-from pipeline.environments.tools import tool_schemas
+from pipeline.environments import Environment
+from pipeline.environments.worlds import make_world
 from pipeline.errors import ToolError
 from pipeline.params import RolloutParams
 from pipeline.records import Grade, JsonObject, Task
 from pipeline.rollouts.engine import Reply, Sampled
 from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Place, Places
 from pipeline.training.tiny import build_tokenizer
 
 EOS, PAD = 1, 0
@@ -23,6 +24,7 @@ VOCABULARY = 48
 class Counter(Environment):
     """A number that can be counted up: the smallest world with a state."""
 
+    procedure = "Count to three."
     instant = True
 
     def reset(self, **task: Any) -> str | None:
@@ -99,13 +101,6 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-@pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> type[Counter]:
-    """Makes `counter` an environment that tasks may name."""
-    monkeypatch.setitem(ENVIRONMENTS, "counter", Counter)
-    return Counter
-
-
 @pytest.fixture(scope="session")
 def tokenizer() -> PreTrainedTokenizerFast:
     """Bytes and the special tokens of Qwen3, no merges."""
@@ -113,9 +108,15 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 @pytest.fixture(scope="session")
-def harness(tokenizer: PreTrainedTokenizerFast) -> Harness:
+def places(tokenizer: PreTrainedTokenizerFast) -> Places:
+    """The counter on the tiny tokenizer."""
+    return Places.load(tokenizer, {"counter": make_world("counter", Counter)})
+
+
+@pytest.fixture(scope="session")
+def harness(places: Places) -> Harness:
     """The counter's tools on the tiny tokenizer."""
-    return Harness.load(tokenizer, tool_schemas(Counter), "Count to three.")
+    return places.by_name["counter"].harness
 
 
 @pytest.fixture
@@ -125,6 +126,11 @@ def params() -> RolloutParams:
         engine="transformers", chunk=4, slots=4, max_turns=4, max_new_tokens=200, max_context=4096, max_malformed=1,
         temperature=1.0, tool_timeout=1.0,
     )  # fmt: skip
+
+
+def place(harness: Harness, factory: type[Environment]) -> Places:
+    """A place named counter in which this class stands for the world."""
+    return Places({"counter": Place(make_world("counter", factory), harness)})
 
 
 def task(name: str = "t", start: int = 0) -> Task:

@@ -6,17 +6,16 @@ from typing import Any
 
 import pytest
 
-from pipeline.environments import ENVIRONMENTS
+from pipeline.environments import Environment
 from pipeline.errors import InputError
 from pipeline.params import RolloutParams
 from pipeline.records import Grade, Message, Rollout, StopReason
 from pipeline.rollouts.episodes import play
 from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.rollouts.transformers_engine import TransformersEngine
 from pipeline.rows import rollout_from_row, rollout_to_row
-from tests.rollouts.conftest import Counter, Scripted, qwen3, task
-
-pytestmark = pytest.mark.usefixtures("counting")
+from tests.rollouts.conftest import Counter, Scripted, place, qwen3, task
 
 Say = Callable[[int, int], str]
 
@@ -26,11 +25,14 @@ def add(by: int) -> str:
     return f'<tool_call>\n{{"name": "add", "arguments": {{"by": {by}}}}}\n</tool_call>'
 
 
-def one(harness: Harness, params: RolloutParams, say: Say, **changes: Any) -> Rollout:
+def one(
+    harness: Harness, params: RolloutParams, say: Say, factory: type[Environment] = Counter, **changes: Any
+) -> Rollout:
     """One rollout of an agent that says `say(row, turn)`."""
     (rollout,) = play(
-        Scripted(harness, say), harness, [(task(), 0)], params.model_copy(update=changes), model="m", seed=3
-    )
+        Scripted(harness, say), place(harness, factory), [(task(), 0)], params.model_copy(update=changes), model="m",
+        seed=3,
+    )  # fmt: skip
     return rollout
 
 
@@ -107,7 +109,7 @@ def test_broken_environment_leaves_null_grades(harness: Harness, params: Rollout
     assert "disk full" in rollout.grades[0].reason
 
 
-def test_tool_that_hangs_is_a_timeout(harness: Harness, params: RolloutParams, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tool_that_hangs_is_a_timeout(harness: Harness, params: RolloutParams) -> None:
     class Slow(Counter):
         """Adds too slowly."""
 
@@ -125,15 +127,12 @@ def test_tool_that_hangs_is_a_timeout(harness: Harness, params: RolloutParams, m
             time.sleep(0.5)
             return super().add(by)
 
-    monkeypatch.setitem(ENVIRONMENTS, "counter", Slow)
-    rollout = one(harness, params, lambda _row, _turn: add(1), tool_timeout=0.01)
+    rollout = one(harness, params, lambda _row, _turn: add(1), Slow, tool_timeout=0.01)
     assert rollout.stop_reason is StopReason.TIMEOUT
     assert {grade.score for grade in rollout.grades} == {None}
 
 
-def test_environment_that_cannot_start_or_grade_gives_nulls(
-    harness: Harness, params: RolloutParams, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_environment_that_cannot_start_or_grade_gives_nulls(harness: Harness, params: RolloutParams) -> None:
     class Unready(Counter):
         """Never starts."""
 
@@ -148,8 +147,7 @@ def test_environment_that_cannot_start_or_grade_gives_nulls(
             raise KeyError("golden")
 
     for broken, turns in ((Unready, 0), (Ungraded, 1)):
-        monkeypatch.setitem(ENVIRONMENTS, "counter", broken)
-        rollout = one(harness, params, lambda _row, _turn: "Done.")
+        rollout = one(harness, params, lambda _row, _turn: "Done.", broken)
         assert (rollout.stop_reason, len(rollout.turns)) == (StopReason.ENVIRONMENT_ERROR, turns)
         assert {grade.score for grade in rollout.grades} == {None}
 
@@ -158,7 +156,7 @@ def test_rollouts_keep_their_order_and_their_own_environments(harness: Harness, 
     tries = [(task("a", 0), 0), (task("a", 0), 1), (task("b", 2), 0)]
     said = [["Zero."], [add(1), "One."], [add(1), "Three."]]
     rollouts = play(
-        Scripted(harness, lambda row, turn: said[row][turn]), harness, tries, params, model="m", seed=3,
+        Scripted(harness, lambda row, turn: said[row][turn]), place(harness, Counter), tries, params, model="m", seed=3,
         policy_version=7, max_turns=2, temperature=0.5,
     )  # fmt: skip
     assert [(r.task_id, r.try_index, r.grades[0].score) for r in rollouts] == [
@@ -170,16 +168,16 @@ def test_rollouts_keep_their_order_and_their_own_environments(harness: Harness, 
     assert (rollouts[0].sampling["temperature"], rollouts[0].sampling["max_turns"]) == (0.5, 2)
 
 
-def test_unknown_environment_is_named(harness: Harness, params: RolloutParams, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(ENVIRONMENTS, "counter")
-    with pytest.raises(InputError, match="no environment 'counter'"):
-        one(harness, params, lambda _row, _turn: "")
+def test_unknown_environment_is_named(harness: Harness, params: RolloutParams) -> None:
+    elsewhere = Places({"other": place(harness, Counter).by_name["counter"]})
+    with pytest.raises(InputError, match="no environment 'counter', only other; add it to environments.names"):
+        play(Scripted(harness, lambda _row, _turn: ""), elsewhere, [(task(), 0)], params, model="m", seed=3)
 
 
 def test_model_that_babbles_never_breaks_the_loop(harness: Harness, params: RolloutParams) -> None:
     model = qwen3(vocabulary=len(harness.tokenizer))
     engine = TransformersEngine(model, harness.eos_id, harness.pad_id, 3)
     small = params.model_copy(update={"max_new_tokens": 12})
-    rollouts = play(engine, harness, [(task(), n) for n in range(6)], small, model="m", seed=1)
+    rollouts = play(engine, place(harness, Counter), [(task(), n) for n in range(6)], small, model="m", seed=1)
     assert {rollout.stop_reason for rollout in rollouts} <= {StopReason.MAX_TOKENS, StopReason.FINISHED}
     assert len({rollout.turns[0].token_ids for rollout in rollouts}) == 6

@@ -8,11 +8,10 @@ from pipeline.errors import InputError
 from pipeline.params import RolloutParams
 from pipeline.records import Rollout, Task
 from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.rollouts.pool import chunk_seed, play_chunks
 from pipeline.rollouts.transformers_engine import TransformersEngine
 from tests.rollouts.conftest import Scripted, qwen3, task
-
-pytestmark = pytest.mark.usefixtures("counting")
 
 TASKS = [task(f"t{n}", n) for n in range(5)]
 
@@ -30,20 +29,20 @@ def short(params: RolloutParams) -> RolloutParams:
 
 
 def _play(
-    engine: TransformersEngine, harness: Harness, params: RolloutParams, work: Path, tasks: list[Task] | None = None
+    engine: TransformersEngine, places: Places, params: RolloutParams, work: Path, tasks: list[Task] | None = None
 ) -> tuple[list[Rollout], list[tuple[int, str]]]:
     told: list[tuple[int, str]] = []
     rollouts = play_chunks(
-        engine, harness, TASKS if tasks is None else tasks, 2, params, model="m", seed=9, work=work,
+        engine, places, TASKS if tasks is None else tasks, 2, params, model="m", seed=9, work=work,
         on_progress=lambda done, note: told.append((done, note)),
     )  # fmt: skip
     return rollouts, told
 
 
 def test_order_progress_and_files(
-    engine: TransformersEngine, harness: Harness, short: RolloutParams, tmp_path: Path
+    engine: TransformersEngine, places: Places, short: RolloutParams, tmp_path: Path
 ) -> None:
-    rollouts, told = _play(engine, harness, short, tmp_path)
+    rollouts, told = _play(engine, places, short, tmp_path)
     assert [(r.task_id, r.try_index) for r in rollouts] == [(f"t{n}", k) for n in range(5) for k in range(2)]
     assert [done for done, _ in told] == [4, 8, 10]
     assert told[-1][1] == "mean outcome 0.400"
@@ -52,52 +51,50 @@ def test_order_progress_and_files(
 
 
 def test_interrupted_run_ends_with_the_same_rollouts_and_bytes(
-    engine: TransformersEngine, harness: Harness, short: RolloutParams, tmp_path: Path
+    engine: TransformersEngine, places: Places, short: RolloutParams, tmp_path: Path
 ) -> None:
-    whole, _ = _play(engine, harness, short, tmp_path)
+    whole, _ = _play(engine, places, short, tmp_path)
     (folder,) = tmp_path.iterdir()
     lost, kept = folder / "chunk-00001.parquet", folder / "chunk-00000.parquet"
     before, untouched = lost.read_bytes(), kept.stat().st_mtime_ns
     lost.unlink()
-    again, _ = _play(engine, harness, short, tmp_path)
+    again, _ = _play(engine, places, short, tmp_path)
     assert again == whole
     assert lost.read_bytes() == before
     assert kept.stat().st_mtime_ns == untouched
 
 
 def test_chunks_differ_and_do_not_depend_on_how_many_follow(
-    engine: TransformersEngine, harness: Harness, short: RolloutParams, tmp_path: Path
+    engine: TransformersEngine, places: Places, short: RolloutParams, tmp_path: Path
 ) -> None:
-    whole, _ = _play(engine, harness, short, tmp_path / "a")
-    part, _ = _play(engine, harness, short, tmp_path / "b", TASKS[:2])
+    whole, _ = _play(engine, places, short, tmp_path / "a")
+    part, _ = _play(engine, places, short, tmp_path / "b", TASKS[:2])
     assert part == whole[:4]
     assert len({chunk_seed(seed, number) for seed in range(3) for number in range(50)}) == 150
 
 
 def test_other_inputs_play_anew_and_prune_the_old(
-    engine: TransformersEngine, harness: Harness, short: RolloutParams, tmp_path: Path
+    engine: TransformersEngine, places: Places, short: RolloutParams, tmp_path: Path
 ) -> None:
     (tmp_path / "notes").mkdir(parents=True)
     seen = set()
     changed = [*TASKS[:4], task("t4", 5)]
     other = short.model_copy(update={"max_turns": 3})
     for tasks, params in ((TASKS, short), (changed, short), (TASKS, other)):
-        _play(engine, harness, params, tmp_path, tasks)
+        _play(engine, places, params, tmp_path, tasks)
         (key,) = [path.name for path in tmp_path.iterdir() if path.name != "notes"]
         seen.add(key)
     assert len(seen) == 3
 
 
-def test_no_tasks_is_an_error(
-    engine: TransformersEngine, harness: Harness, short: RolloutParams, tmp_path: Path
-) -> None:
+def test_no_tasks_is_an_error(engine: TransformersEngine, places: Places, short: RolloutParams, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no tasks to play"):
-        _play(engine, harness, short, tmp_path, [])
+        _play(engine, places, short, tmp_path, [])
 
 
-def test_each_chunk_has_its_own_seed(harness: Harness, params: RolloutParams, tmp_path: Path) -> None:
+def test_each_chunk_has_its_own_seed(harness: Harness, places: Places, params: RolloutParams, tmp_path: Path) -> None:
     scripted = Scripted(harness, lambda _row, _turn: "Done.")
     play_chunks(
-        scripted, harness, TASKS, 2, params, model="m", seed=9, work=tmp_path, on_progress=lambda _done, _note: None
+        scripted, places, TASKS, 2, params, model="m", seed=9, work=tmp_path, on_progress=lambda _done, _note: None
     )
     assert scripted.seeds == [chunk_seed(9, n) for n in range(3)]

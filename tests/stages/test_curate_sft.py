@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from pipeline.environments import ClaimsEnvironment
-from pipeline.environments.tools import tool_schemas
 from pipeline.errors import EmptyOutputError, InputError
 from pipeline.harness_hash import harness_hash
 from pipeline.params import Params, load_params
@@ -19,6 +17,7 @@ from pipeline.tables import read_json, read_parquet, write_parquet
 from pipeline.tracking import Run
 from tests.conftest import ROOT
 from tests.curation.candidates import TOOLS as OTHER_TOOLS
+from tests.worlds import CLAIMS, WORLDS
 
 TRAIN = 24
 
@@ -40,10 +39,10 @@ def lay_out(traces: list[Trace], demos: bool = True) -> None:
     """Write tasks, demonstrations and traces into the current folder."""
     sizes: dict[Split, int] = {"train": TRAIN, "valid": 4, "eval": 4}
     for split, count in sizes.items():
-        tasks = list(unique_tasks(1, split, count))
+        tasks = list(unique_tasks(CLAIMS, 1, split, count))
         write_parquet(Path(f"data/tasks/{split}.parquet"), map(task_to_row, tasks), TASKS)
         if split == "train":
-            made = list(demonstrate(tasks))
+            made = list(demonstrate(WORLDS, tasks))
             write_parquet(Path("data/demos.parquet"), map(demo_to_row, made), DEMOS)
     write_parquet(Path("data/traces/traces.parquet"), map(trace_to_row, traces), TRACES)
     if not demos:
@@ -52,8 +51,8 @@ def lay_out(traces: list[Trace], demos: bool = True) -> None:
 
 def recorded() -> list[Trace]:
     """Runs with the environment's tools (held out, failed) and one with other tools."""
-    tools = tool_schemas(ClaimsEnvironment)
-    [held_out] = demonstrate(unique_tasks(1, "eval", 1))
+    tools = CLAIMS.tools
+    [held_out] = demonstrate(WORLDS, unique_tasks(CLAIMS, 1, "eval", 1))
     own = {"tools": tools, "harness_hash": harness_hash(tools), "messages": held_out.messages}
     other = own | {"tools": OTHER_TOOLS, "harness_hash": harness_hash(OTHER_TOOLS)}
     runs: list[dict[str, Any]] = [own | {"reward": 1.0}, own | {"reward": 0.0}, other | {"reward": 1.0}]

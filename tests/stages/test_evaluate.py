@@ -5,8 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
 from pipeline.errors import InputError, ParamsError
 from pipeline.params import Params, load_params
 from pipeline.records import ROLLOUTS, TASKS, Message
@@ -17,6 +15,7 @@ from pipeline.synthesis.tasks import unique_tasks
 from pipeline.tables import read_json, read_parquet, write_parquet
 from pipeline.tracking import Run
 from pipeline.training.tiny import build_tiny, build_tokenizer
+from tests.worlds import CLAIMS
 
 PROJECT = Path(__file__).parents[2]
 
@@ -53,11 +52,10 @@ def test_every_task_is_tried_and_scored_and_a_second_run_gives_the_same_bytes(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     params = chosen()
-    tasks = list(unique_tasks(1, "eval", 3))
+    tasks = list(unique_tasks(CLAIMS, 1, "eval", 3))
     write_parquet(Path("data/tasks/eval.parquet"), map(task_to_row, tasks), TASKS)
-    claims = ENVIRONMENTS["claims"]
-    bare = Harness.load(build_tokenizer([], 400), tool_schemas(claims), claims.procedure)
-    texts = [bare.render([Message("system", claims.procedure), Message("user", task.question)]) for task in tasks]
+    bare = Harness.load(build_tokenizer([], 400), CLAIMS.tools, CLAIMS.procedure)
+    texts = [bare.render([Message("system", CLAIMS.procedure), Message("user", task.question)]) for task in tasks]
     build_tiny(texts, params.base, 1, Path("models/base"))
     outs = [Path("data/eval/base-eval.parquet"), Path("metrics/eval/base-eval.json")]
     body("base", "eval", params, Run())

@@ -7,8 +7,6 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
 from pipeline.errors import EmptyOutputError, InputError
 from pipeline.harness_hash import harness_hash
 from pipeline.params import load_params
@@ -20,6 +18,7 @@ from pipeline.tables import read_json, read_parquet
 from pipeline.tracking import Run
 from tests.conftest import ROOT
 from tests.traces.helpers import ANSWER, USER, lines
+from tests.worlds import CLAIMS
 
 
 def row(task: str, trial: int, reward: float | None, **beside: Any) -> dict[str, Any]:
@@ -140,11 +139,11 @@ def test_what_the_demo_writes_in_two_formats_has_the_harness_of_the_environment(
         Message("assistant", "Done."),
     )
     task = Task("abc", "claims", "approve", "train", 1, "Handle claim C-1.", {}, {}, (), {})
-    (raw / "a.jsonl").write_bytes(openai_row(task, 0, messages, 1.0))
-    (raw / "b.jsonl").write_bytes(anthropic_row(task, 1, (Message("system", "s"), *messages), 0.0))
+    (raw / "a.jsonl").write_bytes(openai_row(CLAIMS, task, 0, messages, 1.0))
+    (raw / "b.jsonl").write_bytes(anthropic_row(CLAIMS, task, 1, (Message("system", "s"), *messages), 0.0))
     openai, anthropic = ingest()[0]
     assert (openai.format, anthropic.format) == ("openai_chat", "anthropic_messages")
-    assert openai.harness_hash == anthropic.harness_hash == harness_hash(tool_schemas(ENVIRONMENTS["claims"]))
+    assert openai.harness_hash == anthropic.harness_hash == harness_hash(CLAIMS.tools)
     assert openai.messages == messages
     assert [m.tool_calls for m in anthropic.messages[1:]] == [m.tool_calls for m in messages]
     assert (openai.group_id, openai.try_id, openai.reward) == ("a.jsonl#abc", "0", 1.0)

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
 from pipeline.errors import EmptyOutputError, InputError
 from pipeline.params import Params, load_params
 from pipeline.records import ROLLOUTS, TASKS, Grade, Message
@@ -16,6 +14,7 @@ from pipeline.synthesis.tasks import unique_tasks
 from pipeline.tables import read_json, read_parquet, write_parquet
 from pipeline.tracking import Run
 from pipeline.training.tiny import build_tiny, build_tokenizer
+from tests.worlds import CLAIMS
 
 PROJECT = Path(__file__).parents[2]
 OUTS = (Path("data/profile/rollouts.parquet"), Path("metrics/profile.json"))
@@ -39,11 +38,11 @@ def _params() -> Params:
 def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """Three train tasks and an untrained model in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    params, claims = _params(), ENVIRONMENTS["claims"]
-    tasks = list(unique_tasks(1, "train", 3))
+    params = _params()
+    tasks = list(unique_tasks(CLAIMS, 1, "train", 3))
     write_parquet(Path("data/tasks/train.parquet"), map(task_to_row, tasks), TASKS)
-    bare = Harness.load(build_tokenizer([], 400), tool_schemas(claims), claims.procedure)
-    texts = [bare.render([Message("system", claims.procedure), Message("user", task.question)]) for task in tasks]
+    bare = Harness.load(build_tokenizer([], 400), CLAIMS.tools, CLAIMS.procedure)
+    texts = [bare.render([Message("system", CLAIMS.procedure), Message("user", task.question)]) for task in tasks]
     build_tiny(texts, params.base, 1, Path("models/sft"))
     return params
 
@@ -70,7 +69,7 @@ def test_environment_that_is_down_leaves_nothing(workspace: Params, monkeypatch:
     def down(_self: object) -> tuple[Grade, ...]:
         raise ConnectionError("no route")
 
-    monkeypatch.setattr(ENVIRONMENTS["claims"], "_grade", down)
+    monkeypatch.setattr(CLAIMS.factory, "_grade", down)
     with pytest.raises(EmptyOutputError, match=r"not one of 4 rollouts has an outcome; .*ConnectionError: no route"):
         body(workspace, Run())
     assert not any(out.exists() for out in OUTS)

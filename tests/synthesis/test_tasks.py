@@ -5,8 +5,6 @@ import random
 import orjson
 import pytest
 
-from pipeline.environments import ClaimsEnvironment
-from pipeline.environments.tools import tool_schemas
 from pipeline.graders.reward import outcome, process, score
 from pipeline.harness_hash import harness_hash
 from pipeline.records import Split, Task
@@ -15,6 +13,7 @@ from pipeline.synthesis.identity import split_of
 from pipeline.synthesis.recorded import anthropic_row, openai_row, recorded_run, recorded_tasks
 from pipeline.synthesis.scripted import HABITS, run_scripted
 from pipeline.synthesis.tasks import make_task, unique_tasks
+from tests.worlds import CLAIMS, WORLDS
 
 SPLITS: tuple[Split, ...] = ("train", "valid", "eval")
 
@@ -24,25 +23,25 @@ def ids_of(task: Task) -> set[str]:
 
 
 def test_equal_seed_and_index_give_an_equal_task() -> None:
-    assert make_task(7, "train", 11) == make_task(7, "train", 11)
-    assert make_task(7, "train", 11) != make_task(8, "train", 11)
+    assert make_task(CLAIMS, 7, "train", 11) == make_task(CLAIMS, 7, "train", 11)
+    assert make_task(CLAIMS, 7, "train", 11) != make_task(CLAIMS, 8, "train", 11)
 
 
 def test_a_longer_split_begins_with_the_shorter_one() -> None:
-    assert list(unique_tasks(1, "valid", 30))[:12] == list(unique_tasks(1, "valid", 12))
+    assert list(unique_tasks(CLAIMS, 1, "valid", 30))[:12] == list(unique_tasks(CLAIMS, 1, "valid", 12))
 
 
 def test_splits_share_no_number() -> None:
-    numbers = {split: set().union(*map(ids_of, unique_tasks(1, split, 60))) for split in SPLITS}
+    numbers = {split: set().union(*map(ids_of, unique_tasks(CLAIMS, 1, split, 60))) for split in SPLITS}
     assert not numbers["train"] & numbers["valid"]
     assert not numbers["train"] & numbers["eval"]
     assert not numbers["valid"] & numbers["eval"]
-    assert all(split_of(int(key[2:])) == "train" for task in recorded_tasks(1, 40) for key in ids_of(task))
+    assert all(split_of(int(key[2:])) == "train" for task in recorded_tasks(CLAIMS, 1, 40) for key in ids_of(task))
 
 
 def test_the_question_does_not_give_the_template_away() -> None:
     by_template: dict[str, set[str]] = {}
-    for task in unique_tasks(1, "train", 560):
+    for task in unique_tasks(CLAIMS, 1, "train", 560):
         words = task.question.translate(str.maketrans("", "", "0123456789"))
         by_template.setdefault(task.template, set()).add(words)
     single = [words for name, words in by_template.items() if name not in ("by_customer", "two_claims")]
@@ -51,9 +50,9 @@ def test_the_question_does_not_give_the_template_away() -> None:
 
 
 def test_demonstrations_are_perfect() -> None:
-    for demo in demonstrate(list(unique_tasks(2, "train", 28))):
+    for demo in demonstrate(WORLDS, list(unique_tasks(CLAIMS, 2, "train", 28))):
         assert (demo.outcome, demo.process) == (1.0, 1.0)
-        assert demo.harness_hash == harness_hash(tool_schemas(ClaimsEnvironment))
+        assert demo.harness_hash == harness_hash(CLAIMS.tools)
 
 
 @pytest.mark.parametrize(
@@ -68,11 +67,11 @@ def test_demonstrations_are_perfect() -> None:
     ],
 )
 def test_a_habit_fails_where_it_matters_and_passes_elsewhere(habit: str, template: str) -> None:
-    tasks = list(unique_tasks(5, "train", 56))
+    tasks = list(unique_tasks(CLAIMS, 5, "train", 56))
     wanted = next(task for task in tasks if task.template == template)
     plain = next(task for task in tasks if task.template == "approve")
-    assert outcome(run_scripted(wanted, frozenset({habit}), random.Random(1))[1]) == 0.0
-    lucky = run_scripted(plain, frozenset({habit}), random.Random(1))[1]
+    assert outcome(run_scripted(CLAIMS, wanted, frozenset({habit}), random.Random(1))[1]) == 0.0
+    lucky = run_scripted(CLAIMS, plain, frozenset({habit}), random.Random(1))[1]
     assert outcome(lucky) == 1.0
     way = process(lucky)
     assert way is not None
@@ -80,8 +79,8 @@ def test_a_habit_fails_where_it_matters_and_passes_elsewhere(habit: str, templat
 
 
 def test_a_needless_call_costs_economy() -> None:
-    task = make_task(1, "train", 0)
-    grades = run_scripted(task, frozenset({"reread_claim"}), random.Random(1))[1]
+    task = make_task(CLAIMS, 1, "train", 0)
+    grades = run_scripted(CLAIMS, task, frozenset({"reread_claim"}), random.Random(1))[1]
     economy = score(grades, "economy")
     assert economy is not None
     assert economy < 1.0
@@ -90,10 +89,10 @@ def test_a_needless_call_costs_economy() -> None:
 
 def test_recorded_runs_are_mixed_and_written_in_two_formats() -> None:
     rewards = []
-    for task in recorded_tasks(1, 30):
-        messages, reward = recorded_run(task, 0, skip=0.45, slip=0.05)
+    for task in recorded_tasks(CLAIMS, 1, 30):
+        messages, reward = recorded_run(CLAIMS, task, 0, skip=0.45, slip=0.05)
         rewards.append(reward)
-        chat, blocks = (orjson.loads(write(task, 0, messages, reward)) for write in (openai_row, anthropic_row))
+        chat, blocks = (orjson.loads(write(CLAIMS, task, 0, messages, reward)) for write in (openai_row, anthropic_row))
         assert chat["reward"] == blocks["reward"] == reward
         assert len(chat["messages"]) == len(blocks["messages"]) + 1
         assert isinstance(chat["messages"][2]["tool_calls"][0]["function"]["arguments"], str)

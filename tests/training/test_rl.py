@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from pipeline.environments import ENVIRONMENTS
-from pipeline.environments.tools import tool_schemas
 from pipeline.params import Params
 from pipeline.records import LEDGER, RL_TASKS, TASKS
 from pipeline.rollouts.harness import Harness
@@ -25,6 +23,7 @@ from pipeline.training.loading import load_model, load_tokenizer, save_model
 from pipeline.training.sft import TokenRow, train_sft
 from pipeline.training.tiny import build_tiny, build_tokenizer
 from tests.training.rollouts import ROOT, params
+from tests.worlds import CLAIMS, WORLDS
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +44,7 @@ SMALL = params(
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all that the stage reads: params, tasks, and a model that imitates demonstrations, badly."""
     root = tmp_path_factory.mktemp("workspace")
-    train, valid = list(unique_tasks(1, "train", 60)), list(unique_tasks(1, "valid", 4))
+    train, valid = list(unique_tasks(CLAIMS, 1, "train", 60)), list(unique_tasks(CLAIMS, 1, "valid", 4))
     stats = {"pass_rate": 0.5, "reward_mean": 0.5, "reward_std": 0.5, "valid": 4}
     write_parquet(root / "data/rl_tasks.parquet", [task_to_row(task) | stats for task in train], RL_TASKS)
     write_parquet(root / "data/tasks/valid.parquet", map(task_to_row, valid), TASKS)
@@ -57,12 +56,11 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def imitate(root: Path) -> None:
     """Write models/sft."""
-    environment = ENVIRONMENTS["claims"]
-    demos = list(demonstrate(unique_tasks(1, "train", 100)))
-    blank = Harness.load(build_tokenizer((), 512), tool_schemas(environment), environment.procedure)
+    demos = list(demonstrate(WORLDS, unique_tasks(CLAIMS, 1, "train", 100)))
+    blank = Harness.load(build_tokenizer((), 512), CLAIMS.tools, CLAIMS.procedure)
     build_tiny([blank.render(demo.messages) for demo in demos], SMALL.base, 1, root / "models/base")
     model, tokenizer = load_model(root / "models/base"), load_tokenizer(root / "models/base")
-    harness = Harness.load(tokenizer, tool_schemas(environment), environment.procedure)
+    harness = Harness.load(tokenizer, CLAIMS.tools, CLAIMS.procedure)
     rows = [TokenRow(*harness.encode(demo.messages)) for demo in demos]
     train_sft(model, tokenizer, rows, (), SMALL.sft, seed=1, work=root / "sft", report=lambda step, losses: None)
     save_model(model, tokenizer, root / "models/sft")

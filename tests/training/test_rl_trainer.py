@@ -10,7 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 from pipeline.params import Params
 from pipeline.rollouts.engine import Sampled
-from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.places import Places
 from pipeline.rollouts.transformers_engine import TransformersEngine
 from pipeline.training.curriculum import TaskSampler
 from pipeline.training.loading import load_model, load_tokenizer
@@ -21,6 +21,7 @@ from pipeline.training.rl_trainer import RehearsalTrainer, read
 from pipeline.training.run_folder import RunFolder
 from pipeline.training.tiny import build_tiny
 from tests.training.rollouts import params
+from tests.worlds import WORLDS
 
 SEEN = (40, 41, 42)
 WANTED = {"steps": 1, "groups": 3, "tries": 4, "updates": 1, "checkpoint_every": 9, "valid_every": 9}
@@ -93,7 +94,7 @@ def trainer(
     wanted: Params = params(rl=WANTED | rl)
     folder = RunFolder(tmp_path / "run")
     practice = Scripted(
-        engine=TransformersEngine(model, 2, 0, 4), harness=Harness.load(tokenizer, ()), tasks={}, valid=(),
+        engine=TransformersEngine(model, 2, 0, 4), places=Places.load(tokenizer, WORLDS), tasks={}, valid=(),
         params=wanted, folder=folder, sampler=TaskSampler(()), report=lambda row: None,
     )  # fmt: skip
     practice.rows = rows
