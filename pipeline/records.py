@@ -146,7 +146,12 @@ class Grade:
     score: float | None
     passed: bool | None = None
     turn: int | None = None
+    """The turn it is about, from 0; None: the whole episode. Only grades of the episode make a reward."""
     reason: str = ""
+    weight: float | None = None
+    """Its share in its grader's own total, where that has parts; the reward's weights are in params."""
+    held_out: bool = False
+    """Watches for a policy that learns to please its graders; never part of a reward or of the process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,87 @@
+"""All graders of a run, as one.
+
+Graders of single episodes speak when the episode ends, those of groups when all tries of a task are at hand. Whatever
+the number of workers, grades come in the order of the entries in params.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pipeline.grader_params import GraderEntry
+from pipeline.graders.verdict import verdict
+from pipeline.graders.view import Grader, GroupGrader, View
+from pipeline.records import Grade
+from pipeline.tables import dumps
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
+Grades = tuple[Grade, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """The graders that `graders` in params names, beside those of the environments."""
+
+    singles: tuple[Grader, ...] = ()
+    groups: tuple[GroupGrader, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Canonical text of all entries: finished work is keyed by it."""
+        entries = (*(grader.params for grader in self.singles), *(grader.params for grader in self.groups))
+        return dumps([entry.model_dump(mode="json") for entry in entries])
+
+    def grade(self, views: Sequence[View]) -> list[Grades]:
+        """For each episode, in order, the grades of all graders of single episodes."""
+        return _side_by_side([_each(grader, views) for grader in self.singles], len(views))
+
+    def grade_groups(self, views: Sequence[View]) -> list[Grades]:
+        """For each episode, in order, the grades of all graders of groups; episodes of one group share `View.group`."""
+        return _side_by_side([_grouped(grader, views) for grader in self.groups], len(views))
+
+
+def _side_by_side(columns: Sequence[Sequence[Grades]], length: int) -> list[Grades]:
+    return [tuple(grade for column in columns for grade in column[row]) for row in range(length)]
+
+
+def _each(grader: Grader, views: Sequence[View]) -> list[Grades]:
+    def one(view: View) -> Grades:
+        return _unheard(grader.params, view) if _skips(grader.params, view) else grader.grade(view)
+
+    return _map(one, views, grader.params.workers())
+
+
+def _grouped(grader: GroupGrader, views: Sequence[View]) -> list[Grades]:
+    members: dict[str, list[int]] = {}
+    for place, view in enumerate(views):
+        if not _skips(grader.params, view):
+            members.setdefault(view.group, []).append(place)
+    places = list(members.values())
+    judged = _map(lambda rows: grader.grade_group([views[row] for row in rows]), places, grader.params.workers())
+    found = {row: grades for rows, all_grades in zip(places, judged, strict=True)
+             for row, grades in zip(rows, all_grades, strict=True)}  # fmt: skip
+    return [found[row] if row in found else _unheard(grader.params, view) for row, view in enumerate(views)]
+
+
+def _skips(params: GraderEntry, view: View) -> bool:
+    return bool(view.fault) or not _concerned(params, view)
+
+
+def _concerned(params: GraderEntry, view: View) -> bool:
+    return not params.environments or view.environment in params.environments
+
+
+def _unheard(params: GraderEntry, view: View) -> Grades:
+    """Null grades of an episode that cannot be graded; none at all in an environment that is not the grader's."""
+    if not _concerned(params, view):
+        return ()
+    return tuple(verdict(params, None, view.fault, name=name) for name in params.gives())
+
+
+def _map(work: Callable[[Item], Found], items: Sequence[Item], workers: int) -> list[Found]:
+    if workers == 1 or len(items) < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(max_workers=min(workers, len(items))) as pool:
+        return list(pool.map(work, items))
