@@ -14,7 +14,7 @@ import pyarrow as pa
 SCHEMA_VERSION = 1
 
 Role = Literal["system", "user", "assistant", "tool"]
-Split = Literal["train", "valid", "eval"]
+Split = Literal["train", "valid", "eval", "outside"]
 GradeKind = Literal["outcome", "process"]
 JsonObject = dict[str, Any]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from pipeline.graders.reward import reward
+from pipeline.graders.reward import weighted
 from pipeline.records import Grade, JsonObject
 from pipeline.tables import dumps
 
@@ -34,6 +34,8 @@ class Environment:
         self.state_hash: Callable[[], str] = partial(self._hash)
         self.refused = 0
         """Calls of the episode that never reached a tool: unreadable, unknown or with bad arguments."""
+        self.said = ""
+        """What the agent said in the turn by which it ended the episode; set by who plays it, for grades of text."""
 
     def reset(self, **task: Any) -> str | None:
         """Start the task given by keyword; returns text to append to the question, or None."""
@@ -41,7 +43,7 @@ class Environment:
 
     def get_reward(self) -> float:
         """Reward of the episode so far with `DEFAULT_WEIGHTS`, for use in plain TRL."""
-        value = reward(self.grade(), DEFAULT_WEIGHTS)
+        value = weighted(self.grade(), DEFAULT_WEIGHTS)
         return float("nan") if value is None else value
 
     def _grade(self) -> tuple[Grade, ...]:

@@ -104,6 +104,7 @@ class Episode:
             return []
         if not message.tool_calls:
             self.stop = StopReason.FINISHED
+            self.environment.said = message.content or ""
             return []
         results: list[Message] = []
         for call in message.tool_calls:
@@ -161,8 +162,8 @@ def play(
 ) -> list[Rollout]:
     """Play each (task, try) once, side by side; rollouts in the order given.
 
-    `max_turns` and `temperature` override those of `params`. Raises InputError for a task of an environment that `places`
-    does not have.
+    `max_turns` and `temperature` override those of `params`. Raises InputError for a task of an environment that
+    `places` does not have.
     """
     limits = Limits(
         max_turns=max_turns or params.max_turns, max_new_tokens=params.max_new_tokens, max_context=params.max_context,
