@@ -54,14 +54,9 @@ def _each(grader: Grader, views: Sequence[View]) -> list[Grades]:
 
 
 def _grouped(grader: GroupGrader, views: Sequence[View]) -> list[Grades]:
-    members: dict[str, list[int]] = {}
-    for place, view in enumerate(views):
-        if not _skips(grader.params, view):
-            members.setdefault(view.group, []).append(place)
-    places = list(members.values())
-    judged = _map(lambda rows: grader.grade_group([views[row] for row in rows]), places, grader.params.workers())
-    found = {row: grades for rows, all_grades in zip(places, judged, strict=True)
-             for row, grades in zip(rows, all_grades, strict=True)}  # fmt: skip
+    rows = [row for row, view in enumerate(views) if not _skips(grader.params, view)]
+    judged = grader.grade_groups([views[row] for row in rows]) if rows else []
+    found = dict(zip(rows, judged, strict=True))
     return [found[row] if row in found else _unheard(grader.params, view) for row, view in enumerate(views)]
 
 

@@ -74,14 +74,18 @@ class Grader(Protocol):
 
 
 class GroupGrader(Protocol):
-    """Judges the tries of one task against each other. Its views never hold the final state."""
+    """Judges all episodes at hand at once: the tries of one task against each other, or each by itself where many
+    answers of somebody else are waited for. Its views never hold the final state.
+    """
 
     @property
     def params(self) -> GraderEntry:
         """Its entry in params."""
 
-    def grade_group(self, views: Sequence[View]) -> tuple[tuple[Grade, ...], ...]:
-        """For each view, in order, what `Grader.grade` would give. No view has a `fault`; there is at least one."""
+    def grade_groups(self, views: Sequence[View]) -> list[tuple[Grade, ...]]:
+        """For each view, in order, what `Grader.grade` would give. No view has a `fault`; tries of one task share
+        `View.group` and may lie anywhere in the list.
+        """
 
 
 def view_of_rollout(
