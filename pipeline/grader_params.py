@@ -1,10 +1,11 @@
-"""The entries of `graders` in params.yaml: one shape a kind, told apart by `kind`.
+"""The entries of `graders` in params.yaml, one shape a kind, told apart by `kind`; and how grades become a reward.
 
 They lie below the graders themselves, because params know nothing of the rooms. `pipeline.graders.config` makes a
 grader of each.
 """
 
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -39,7 +40,7 @@ class GraderEntry(Section):
 
 
 class GroupEntry(GraderEntry):
-    """Kinds that judge the tries of one task against each other."""
+    """Kinds that judge all episodes at hand at once: by comparison, or by asking a model."""
 
 
 class Condition(Section):
@@ -156,3 +157,48 @@ GraderParams = Annotated[
     Field(discriminator="kind"),
 ]
 """One entry of `graders`."""
+
+
+def entry_keys(kind: str) -> list[str]:
+    """Keys that an entry of `kind` may have; empty for an unknown kind."""
+    kinds = get_args(get_args(GraderParams)[0])
+    return [
+        key for entry in kinds if kind in get_args(entry.model_fields["kind"].annotation) for key in entry.model_fields
+    ]
+
+
+class RewardParams(Section):
+    """How grades become a reward, see `pipeline.graders.reward`."""
+
+    success_at: float
+    combine: Literal["weighted", "all", "hybrid"]
+    required: tuple[str, ...]
+    weights: Annotated[dict[str, Annotated[float, Field(ge=0)]], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> "RewardParams":
+        if not sum(self.weights.values()) > 0:
+            raise ValueError("at least one weight must be above 0")
+        if self.required and self.combine != "hybrid":
+            raise ValueError(f"required is read by combine: hybrid only, not by {self.combine}; empty it")
+        if not self.required and self.combine == "hybrid":
+            raise ValueError("combine: hybrid needs grades in required, which must pass; or choose weighted")
+        return self
+
+    def names(self) -> tuple[str, ...]:
+        """Names of all grades that the reward hangs on, sorted."""
+        return tuple(sorted({*self.weights, *self.required}))
+
+
+def check_names(graders: Sequence[GraderEntry], reward: RewardParams) -> None:
+    """Raises ValueError when two graders give one name, or when the reward hangs on a grade that is held out."""
+    given = [name for grader in graders for name in grader.gives()]
+    twice = next((name for name in given if given.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"graders: two entries give a grade named {twice!r}; rename one")
+    watching = sorted({name for grader in graders if grader.held_out for name in grader.gives()} & {*reward.names()})
+    if watching:
+        raise ValueError(
+            f"reward: names {watching[0]!r}, which is held out of every reward; take it out of weights and required, "
+            "or set the grader's held_out to false"
+        )

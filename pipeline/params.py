@@ -8,25 +8,17 @@ import difflib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from pipeline.errors import ParamsError
+from pipeline.grader_params import GraderParams, RewardParams, check_names, entry_keys
+from pipeline.section import Count, Positive, Rate, Section, Share
 
-Share = Annotated[float, Field(ge=0, le=1)]
-Positive = Annotated[int, Field(gt=0)]
-Count = Annotated[int, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
 """Becomes part of a file name, so it holds nothing that a path could mean."""
-
-
-class Section(BaseModel):
-    """A frozen group of values; unknown keys are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class DemoParams(Section):
@@ -65,6 +57,7 @@ class SynthesizeParams(Section):
     train: Positive
     valid: Positive
     eval: Positive
+    outside: Count
     demos: Count
 
 
@@ -118,19 +111,6 @@ class RolloutParams(Section):
     max_malformed: Count
     temperature: Rate
     tool_timeout: Rate
-
-
-class RewardParams(Section):
-    """How grades become a reward."""
-
-    success_at: float
-    weights: Annotated[dict[str, Annotated[float, Field(ge=0)]], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _some_weight(self) -> "RewardParams":
-        if not sum(self.weights.values()) > 0:
-            raise ValueError("at least one weight must be above 0")
-        return self
 
 
 class ProfileParams(Section):
@@ -211,12 +191,18 @@ class Params(Section):
     base: BaseParams
     sft: SftParams
     rollouts: RolloutParams
+    graders: tuple[GraderParams, ...]
     reward: RewardParams
     profile: ProfileParams
     filter: FilterParams
     rl: RlParams
     rft: RftParams
     evaluate: EvaluateParams
+
+    @model_validator(mode="after")
+    def _grades_have_names(self) -> "Params":
+        check_names(self.graders, self.reward)
+        return self
 
 
 def load_params(path: Path = Path("params.yaml")) -> Params:
@@ -245,10 +231,14 @@ def _explain(where: str, fault: ErrorDetails) -> str:
         return f"{where}: unknown key {path!r}" + (f"; did you mean {close[0]!r}?" if close else "; remove it")
     if fault["type"] == "missing":
         return f"{where}: key {path!r} is missing; add it or rewrite the file with `python -m pipeline preset tiny`"
-    return f"{where}: {path or 'document'}: {fault['msg']}, found {fault['input']!r}"
+    if not path:
+        return f"{where}: {fault['msg'].removeprefix('Value error, ')}"
+    return f"{where}: {path}: {fault['msg']}, found {fault['input']!r}"
 
 
 def _known(parents: tuple[int | str, ...]) -> list[str]:
+    if parents[:1] == ("graders",):
+        return entry_keys(str(parents[2])) if len(parents) == 3 else []
     model: type[BaseModel] = Params
     for parent in parents:
         annotation = model.model_fields[str(parent)].annotation

@@ -5,14 +5,16 @@ try and in its stop reason, never in a mean or a spread. Rows are sorted first a
 group's list, so the order of rows, shards read twice and the number of threads leave no trace in a digit.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import isfinite, sqrt
 from typing import Any
 
 import polars as pl
 
 from pipeline.errors import InputError
-from pipeline.graders.reward import outcome, process, reward, success
+from pipeline.grader_params import RewardParams
+from pipeline.graders.reward import check_given, outcome, process, reward, scored_names, success, usable_names
 from pipeline.records import GROUPS, StopReason
 from pipeline.rows import Row, grades_from_json
 
@@ -32,7 +34,7 @@ _TRIES = {
 }  # fmt: skip
 
 
-def group_stats(rows: Iterable[Row], weights: Mapping[str, float], success_at: float) -> pl.DataFrame:
+def group_stats(rows: Iterable[Row], rule: RewardParams) -> pl.DataFrame:
     """One row a task, sorted by task_id.
 
     Columns: task_id, environment, template, tries, valid (rollouts with a reward), reward_mean, reward_std
@@ -40,9 +42,12 @@ def group_stats(rows: Iterable[Row], weights: Mapping[str, float], success_at: f
     pass_high (95 % Wilson), outcome_mean, process_mean, turns_mean, tokens_mean, and one share of tries for each stop
     reason.
     A statistic that no rollout could give is null. The same try twice counts once; two different rollouts under one
-    task and try, or two models in one group, raise InputError.
+    task and try, or two models in one group, raise InputError; a reward that hangs on a grade that no rollout has,
+    ParamsError.
     """
-    tries = pl.DataFrame([_try(row, weights, success_at) for row in rows], schema=_TRIES, orient="row")
+    read = [_try(row, rule) for row in rows]
+    _check_names(read, rule)
+    tries = pl.DataFrame([one.columns for one in read], schema=_TRIES, orient="row")
     tries = tries.unique(maintain_order=True).sort(_KEY)
     _refuse_conflicts(tries)
     groups = tries.group_by("task_id", maintain_order=True).agg(pl.all().exclude("task_id")).select(_STATISTICS)
@@ -63,20 +68,48 @@ def wilson(successes: int, n: int, z: float = Z_95) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def _try(row: Row, weights: Mapping[str, float], success_at: float) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Try:
+    columns: dict[str, Any]
+    names: frozenset[str]
+    """Episode grades that a reward may hang on."""
+    scored: frozenset[str]
+    """Those with a score that the reward does hang on."""
+
+
+def _try(row: Row, rule: RewardParams) -> _Try:
     grades = grades_from_json(row["grades"])
     reached = _finite(outcome(grades))
-    return {
+    columns = {
         **{name: row[name] for name in ("task_id", "environment", "template", "try_index", "model", "stop_reason")},
-        "reward": _finite(reward(grades, weights)), "outcome": reached,
-        "success": None if reached is None else _finite(success(grades, success_at)),
+        "reward": _finite(reward(grades, rule)), "outcome": reached,
+        "success": None if reached is None else _finite(success(grades, rule.success_at)),
         "process": _finite(process(grades)),
         "turns": row["turn_count"], "tokens": row["token_count"],
     }  # fmt: skip
+    return _Try(columns, frozenset(usable_names(grades)), frozenset(scored_names(grades, rule)))
+
+
+def _check_names(tries: Sequence[_Try], rule: RewardParams) -> None:
+    """Refuse a reward of unknown grades; take it from a try that lacks what another of its task has, as `rewards`."""
+    if tries:
+        check_given(rule, (name for one in tries for name in one.names))
+    wanted: dict[str, set[str]] = {}
+    for one in tries:
+        wanted.setdefault(one.columns["task_id"], set()).update(one.scored)
+    for one in tries:
+        if not wanted[one.columns["task_id"]] <= one.names:
+            one.columns["reward"] = None
 
 
 def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and isfinite(value) else None
+
+
+def _without_odd_rewards(tries: pl.DataFrame, rule: RewardParams, given: dict[str, set[str]]) -> pl.DataFrame:
+    """No reward where a try lacks a grade that another try of its task has, see `graders.reward.rewards`."""
+    wanted = pl.Series([len(given[task] & set(rule.names())) for task in tries["task_id"]], dtype=pl.Int64)
+    return tries.with_columns(pl.when(pl.col("named") == wanted).then("reward").alias("reward"))
 
 
 def _refuse_conflicts(tries: pl.DataFrame) -> None:

@@ -33,7 +33,7 @@ REMEDIES = {
 def body(params: Params, run: Run) -> None:
     """Write data/rl_tasks.parquet, data/groups.parquet, metrics/filter.json and plots/groups.csv."""
     rows = read_parquet(ROLLOUTS_FILE, ROLLOUTS, COLUMNS)
-    groups = group_stats(rows, params.reward.weights, params.reward.success_at)
+    groups = group_stats(rows, params.reward)
     judged = judge(groups, filters(params.filter), params.filter.keep_solved)
     kept = judged.filter(pl.col("verdict") == "kept")
     if kept.is_empty():

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import ceil, isfinite
 
-from pipeline.graders.reward import reward, success
+from pipeline.graders.reward import rewards as group_rewards
+from pipeline.graders.reward import success
 from pipeline.params import Params, RlParams
 from pipeline.records import Rollout, Task
 from pipeline.training.advantages import group_advantages, normalise_by_environment, spread
@@ -114,7 +115,7 @@ def _judge(rollouts: Sequence[Rollout], number: int, params: Params, room: int) 
     groups: list[Group] = []
     for start in range(0, len(rollouts), params.rl.tries):
         members = tuple(rollouts[start : start + params.rl.tries])
-        rewards = tuple(_finite(reward(rollout.grades, params.reward.weights)) for rollout in members)
+        rewards = tuple(map(_finite, group_rewards([rollout.grades for rollout in members], params.reward)))
         reason = _reason(rewards)
         if reason is Reason.TRAINED and _kept(groups) == room:
             reason = Reason.SURPLUS

@@ -1,10 +1,8 @@
-"""Reward from grades, and the state and call graders on plain values."""
+"""Outcome and process, and the state and call graders on plain values."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from pipeline.graders.reward import outcome, process, reward, success
+from pipeline.graders.reward import outcome, process, success
 from pipeline.graders.state import first_difference, grade_state
 from pipeline.graders.tool_calls import Demand, grade_economy, grade_procedure
 from pipeline.records import Grade
@@ -14,32 +12,6 @@ def grades(*scores: float | None) -> tuple[Grade, ...]:
     kinds = ("outcome", "process", "process")
     names = ("outcome", "procedure", "economy")
     return tuple(Grade(n, k, s) for n, k, s in zip(names, kinds, scores, strict=False))  # type: ignore[arg-type]
-
-
-def test_reward_is_the_weighted_mean() -> None:
-    assert reward(grades(1.0, 0.5, 0.0), {"outcome": 2, "procedure": 1, "economy": 1}) == pytest.approx(0.625)
-
-
-@pytest.mark.parametrize("missing", [0, 1, 2])
-def test_a_null_grade_makes_the_reward_null(missing: int) -> None:
-    scores: list[float | None] = [1.0, 1.0, 1.0]
-    scores[missing] = None
-    assert reward(grades(*scores), {"outcome": 1, "procedure": 1, "economy": 1}) is None
-
-
-def test_a_grade_without_weight_takes_no_part() -> None:
-    assert reward(grades(1.0, None, None), {"outcome": 1}) == 1.0
-    assert reward(grades(1.0), {"outcome": 1, "absent": 1}) is None
-
-
-@given(st.floats(0, 1), st.floats(0, 1), st.floats(0.01, 5), st.floats(0.01, 5))
-def test_a_better_grade_never_lowers_the_reward(low: float, high: float, first: float, second: float) -> None:
-    low, high = sorted((low, high))
-    weights = {"outcome": first, "procedure": second}
-    worse, better = reward(grades(low, 0.5), weights), reward(grades(high, 0.5), weights)
-    assert worse is not None
-    assert better is not None
-    assert worse <= better
 
 
 def test_success_and_process_keep_null_apart_from_zero() -> None:

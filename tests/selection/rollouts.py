@@ -3,10 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
+from pipeline.grader_params import RewardParams
 from pipeline.records import Grade, StopReason
 from pipeline.rows import grades_to_json
 
-WEIGHTS = {"outcome": 1.0}
+RULE = RewardParams(success_at=1.0, combine="weighted", required=(), weights={"outcome": 1.0})
+
+
+def weighing(**weights: float) -> RewardParams:
+    """A weighted mean of these grades."""
+    return RULE.model_copy(update={"weights": weights})
 
 
 def grades(outcome: float | None, **process: float | None) -> str:

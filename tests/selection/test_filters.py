@@ -3,10 +3,11 @@
 import polars as pl
 import pytest
 
+from pipeline.grader_params import RewardParams
 from pipeline.params import FilterParams
 from pipeline.selection.filters import Reason, dispersion, filters, judge
 from pipeline.selection.groups import group_stats
-from tests.selection.rollouts import WEIGHTS, grades, group, row
+from tests.selection.rollouts import RULE, grades, group, row, weighing
 
 
 def params(low: float = 0.0, high: float = 1.0, min_valid: int = 2, keep_solved: float = 0.0) -> FilterParams:
@@ -14,9 +15,9 @@ def params(low: float = 0.0, high: float = 1.0, min_valid: int = 2, keep_solved:
     return FilterParams(min_spread=1e-6, pass_rate=(low, high), min_valid=min_valid, keep_solved=keep_solved)
 
 
-def reasons(rows: list[dict[str, object]], chosen: FilterParams, weights: dict[str, float] = WEIGHTS) -> dict[str, str]:
+def reasons(rows: list[dict[str, object]], chosen: FilterParams, rule: RewardParams = RULE) -> dict[str, str]:
     """Reason by task."""
-    judged = judge(group_stats(rows, weights, 1.0), filters(chosen), chosen.keep_solved)
+    judged = judge(group_stats(rows, rule), filters(chosen), chosen.keep_solved)
     return dict(judged.select("task_id", "reason").iter_rows())
 
 
@@ -34,12 +35,12 @@ def test_one_success_in_four_has_spread() -> None:
 
 def test_parts_that_vary_while_their_sum_does_not_have_no_spread() -> None:
     rows = [row("a", 0, grades(1, economy=0)), row("a", 1, grades(0, economy=1))]
-    assert reasons(rows, params(), {"outcome": 0.5, "economy": 0.5}) == {"a": Reason.NO_SPREAD}
+    assert reasons(rows, params(), weighing(outcome=0.5, economy=0.5)) == {"a": Reason.NO_SPREAD}
 
 
 def test_process_alone_gives_spread_to_a_task_never_solved() -> None:
     rows = [row("a", 0, grades(0, economy=0)), row("a", 1, grades(0, economy=1))]
-    assert reasons(rows, params(), {"outcome": 0.5, "economy": 0.5}) == {"a": Reason.SIGNAL}
+    assert reasons(rows, params(), weighing(outcome=0.5, economy=0.5)) == {"a": Reason.SIGNAL}
 
 
 def test_an_outage_is_reported_as_an_outage_never_as_hard() -> None:
@@ -71,7 +72,7 @@ def test_a_solved_group_with_too_few_valid_rollouts_is_not_rescued() -> None:
 
 def test_every_group_has_exactly_one_verdict() -> None:
     rows = [*group("a", [1, 0]), *group("b", [1, 1]), *group("c", [None, None])]
-    judged = judge(group_stats(rows, WEIGHTS, 1.0), filters(params()), 0.0)
+    judged = judge(group_stats(rows, RULE), filters(params()), 0.0)
     assert judged["verdict"].to_list() == ["kept", "dropped", "dropped"]
 
 

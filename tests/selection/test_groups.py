@@ -10,14 +10,15 @@ import polars as pl
 import pytest
 
 from pipeline.errors import InputError
+from pipeline.grader_params import RewardParams
 from pipeline.records import StopReason
 from pipeline.selection.groups import group_stats, wilson
-from tests.selection.rollouts import WEIGHTS, grades, group, row
+from tests.selection.rollouts import RULE, grades, group, row, weighing
 
 
-def stats(rows: list[dict[str, object]], weights: dict[str, float] = WEIGHTS) -> dict[str, object]:
+def stats(rows: list[dict[str, object]], rule: RewardParams = RULE) -> dict[str, object]:
     """The one group of `rows`."""
-    return group_stats(rows, weights, 1.0).row(0, named=True)
+    return group_stats(rows, rule).row(0, named=True)
 
 
 def test_population_and_sample_spread_of_one_success_in_four() -> None:
@@ -53,8 +54,10 @@ def test_nothing_known_is_null_not_zero() -> None:
 
 
 def test_nan_is_null_and_does_not_poison_the_group() -> None:
-    found = stats([row("a", 0, grades(1.0, economy=nan)), *group("a", [0, 1, 0])[1:]], {"outcome": 1, "economy": 0})
-    assert found["valid"] == 0, "a weighted grade that is absent or NaN makes the reward null"
+    rest = [row("a", number, grades(1.0, economy=1.0)) for number in (1, 2)]
+    rule = weighing(outcome=1, economy=0)
+    assert stats([row("a", 0, grades(1.0, economy=nan)), *rest], rule)["valid"] == 2
+    assert stats([row("a", 0, grades(1.0)), *rest], rule)["valid"] == 2, "absent here, present in the others: null"
     found = stats([row("a", 0, grades(nan)), *group("a", [0, 1, 0])[1:]])
     assert (found["valid"], found["reward_mean"], found["pass_rate"]) == (2, 0.5, 0.5)
 
@@ -66,34 +69,34 @@ def test_process_mean_is_apart_from_the_outcome() -> None:
 
 def test_a_shard_read_twice_counts_once() -> None:
     rows = group("a", [1, 0, 0])
-    assert group_stats(rows + rows, WEIGHTS, 1.0).equals(group_stats(rows, WEIGHTS, 1.0))
+    assert group_stats(rows + rows, RULE).equals(group_stats(rows, RULE))
 
 
 def test_a_try_with_two_contents_is_an_error() -> None:
     with pytest.raises(InputError, match="task a: try 1 appears 2 times with different contents"):
-        group_stats([*group("a", [1, 0]), row("a", 1, grades(1))], WEIGHTS, 1.0)
+        group_stats([*group("a", [1, 0]), row("a", 1, grades(1))], RULE)
 
 
 def test_two_models_in_one_group_are_an_error() -> None:
     with pytest.raises(InputError, match="one group holds rollouts of rl, sft"):
-        group_stats([row("a", 0, grades(1)), row("a", 1, grades(1), model="rl")], WEIGHTS, 1.0)
+        group_stats([row("a", 0, grades(1)), row("a", 1, grades(1), model="rl")], RULE)
 
 
 def test_order_of_rows_leaves_no_trace() -> None:
     draw = random.Random(3)
     rows = [r for task in range(40) for r in group(f"t{task:02}", [draw.random() for _ in range(7)])]
-    straight = group_stats(rows, WEIGHTS, 1.0)
+    straight = group_stats(rows, RULE)
     draw.shuffle(rows)
-    assert group_stats(rows, WEIGHTS, 1.0).equals(straight)
+    assert group_stats(rows, RULE).equals(straight)
 
 
 COUNT_BYTES = """
 import random, polars as pl
 from pipeline.selection.groups import group_stats
-from tests.selection.rollouts import WEIGHTS, group
+from tests.selection.rollouts import RULE, group
 draw = random.Random(3)
 rows = [r for task in range(300) for r in group(f"t{task}", [draw.random() for _ in range(9)])]
-print(pl.thread_pool_size(), group_stats(rows, WEIGHTS, 1.0).hash_rows().sum())
+print(pl.thread_pool_size(), group_stats(rows, RULE).hash_rows().sum())
 """
 
 
@@ -110,5 +113,5 @@ def test_threads_leave_no_trace() -> None:
 
 def test_every_stop_reason_has_a_share() -> None:
     rows = [row("a", i, grades(0), stop) for i, stop in enumerate(StopReason)]
-    found = group_stats(rows, WEIGHTS, 1.0).select(pl.col("^share_.*$")).row(0)
+    found = group_stats(rows, RULE).select(pl.col("^share_.*$")).row(0)
     assert found == tuple([1 / len(StopReason)] * len(StopReason))
