@@ -1,13 +1,15 @@
 """Score one model on one split of held-out tasks: `python -m pipeline.stages.evaluate MODEL SPLIT`.
 
-MODEL is a folder under models/, SPLIT is valid or eval. Every task is tried `evaluate.tries` times. Rollouts go out
-with their grades; finished chunks are kept under .work, so that a killed run goes on where it was.
+MODEL is a folder under models/, SPLIT is valid or eval, or outside: tasks of no environment, to see forgetting. Every
+task is tried `evaluate.tries` times. Rollouts go out with their grades; finished chunks are kept under .work, so that a
+killed run goes on where it was.
 """
 
 import sys
 from functools import partial
 from pathlib import Path
 
+from pipeline.environments.outside import outside_worlds
 from pipeline.environments.worlds import load_worlds
 from pipeline.errors import InputError, ParamsError
 from pipeline.evaluation.metrics import collect
@@ -24,17 +26,21 @@ from pipeline.tracking import Run
 from pipeline.training.loading import load_model
 
 MODELS = ("base", "sft", "rft", "rl")
-SPLITS = ("valid", "eval")
+OUTSIDE = "outside"
+SPLITS = ("valid", "eval", OUTSIDE)
+OUTSIDE_TURNS = 2
+"""Turns of an episode outside: one call, then an answer; a model that does not end would only cost time."""
 
 
 def body(model: str, split: str, params: Params, run: Run) -> None:
     """Write data/eval/<model>-<split>.parquet and metrics/eval/<model>-<split>.json."""
     path = Path(f"data/tasks/{split}.parquet")
     tasks = [task_from_row(row) for row in read_parquet(path, TASKS)]
-    if not tasks:
+    if not tasks and split != OUTSIDE:
         raise InputError(f"{path}: holds no tasks; raise synthesize.{split} and run `synthesize` again")
     name = f"{model}-{split}"
-    rollouts = sorted(_play(model, name, tasks, params), key=lambda one: (one.task_id, one.try_index))
+    rollouts = _play(model, split, tasks, params) if tasks else []
+    rollouts = sorted(rollouts, key=lambda one: (one.task_id, one.try_index))
     rows = [rollout_to_row(rollout) for rollout in rollouts]
     summary = summarise(collect(rows, params.reward.success_at), params.evaluate, params.seed)
     write_parquet(Path(f"data/eval/{name}.parquet"), rows, ROLLOUTS)
@@ -51,18 +57,24 @@ def arguments(argv: list[str]) -> tuple[str, str]:
     return argv[0], argv[1]
 
 
-def _play(model: str, name: str, tasks: list[Task], params: Params) -> list[Rollout]:
-    folder = Path("models") / model
-    places = Places.load(folder, load_worlds(params.environments))
-    engine = TransformersEngine(load_model(folder), places.eos_id, places.pad_id, params.rollouts.slots)
+def _play(model: str, split: str, tasks: list[Task], params: Params) -> list[Rollout]:
+    folder, name, how = Path("models") / model, f"{model}-{split}", params.rollouts
+    worlds = load_worlds(params.environments)
+    if split == OUTSIDE:
+        worlds, how = outside_worlds(), how.model_copy(update={"max_turns": min(OUTSIDE_TURNS, how.max_turns)})
+    places = Places.load(folder, worlds)
+    engine = TransformersEngine(load_model(folder), places.eos_id, places.pad_id, how.slots)
     progress = Progress(name, len(tasks) * params.evaluate.tries)
     return play_chunks(
-        engine, places, tasks, params.evaluate.tries, params.rollouts, model=model, seed=params.seed,
+        engine, places, tasks, params.evaluate.tries, how, model=model, seed=params.seed,
         work=WORK / "evaluate" / name, on_progress=progress,
     )  # fmt: skip
 
 
 def _tell(name: str, summary: dict[str, float | None]) -> None:
+    if not summary["tasks"]:
+        print(f"{name:<10} no tasks: synthesize.outside is 0", flush=True)
+        return
     if summary["pass_at_1"] is None:
         print(f"{name:<10} no try has an outcome: see stop_reasons in metrics/eval/{name}.json", flush=True)
         return

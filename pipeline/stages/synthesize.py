@@ -1,8 +1,12 @@
-"""Stage synthesize: train, valid and eval tasks with checkable answers, and demonstrations of train tasks."""
+"""Stage synthesize: train, valid and eval tasks with checkable answers, and demonstrations of train tasks.
+
+Beside these, tasks outside all environments, which only `evaluate` reads.
+"""
 
 from collections import Counter
 from pathlib import Path
 
+from pipeline.environments.outside import outside_worlds
 from pipeline.environments.worlds import load_worlds
 from pipeline.errors import InputError
 from pipeline.params import Params
@@ -10,6 +14,7 @@ from pipeline.records import DEMOS, TASKS, Split, Task
 from pipeline.rows import demo_to_row, task_to_row
 from pipeline.stages.common import Progress, stage_main
 from pipeline.synthesis.demos import demonstrate
+from pipeline.synthesis.outside import outside_tasks
 from pipeline.synthesis.tasks import unique_tasks
 from pipeline.tables import write_json, write_parquet
 from pipeline.tracking import Run
@@ -36,6 +41,7 @@ def body(params: Params, run: Run) -> None:
         for task in unique_tasks(world, params.seed, split, count):
             tasks[split].append(task)
             progress(sum(len(made) for made in tasks.values()), split)
+    tasks["outside"] = list(outside_tasks(outside_worlds(), params.seed, params.synthesize.outside))
     for split, made in tasks.items():
         write_parquet(FOLDER / f"{split}.parquet", map(task_to_row, made), TASKS)
     demos = list(demonstrate(worlds, tasks["train"][: params.synthesize.demos]))

@@ -36,7 +36,7 @@ def chosen() -> Params:
 
 @pytest.mark.parametrize("argv", [[], ["rl"], ["rl", "train"], ["best", "eval"], ["rl", "eval", "more"]])
 def test_wrong_arguments_are_answered_with_the_right_ones(argv: list[str]) -> None:
-    with pytest.raises(ParamsError, match=r"say a model \(base, sft, rft, rl\) and a split \(valid, eval\)"):
+    with pytest.raises(ParamsError, match=r"say a model \(base, sft, rft, rl\) and a split \(valid, eval, outside\)"):
         arguments(argv)
 
 
