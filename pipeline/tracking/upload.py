@@ -28,6 +28,7 @@ from pipeline.tracking.journal import (
     records_folder,
 )
 from pipeline.tracking.store import FAILURES, Store
+from pipeline.tracking.values import safe_name
 
 POLL, LINGER = 0.3, 20.0
 """Seconds between two looks, and without any open record before the process ends."""
@@ -156,9 +157,9 @@ class Uploader:
         made = {stage: self._store.find(stage_hash=stage_hash) for stage, stage_hash in stages.items()}
         found = {stage: run for stage, run in made.items() if run is not None}
         if run_id and run_id != parent:
-            self._store.tags(run_id, {f"upstream.{stage}": run.info.run_id for stage, run in found.items()})
+            self._store.tags(run_id, {f"upstream.{safe_name(stage)}": run.info.run_id for stage, run in found.items()})
         foreign = {
-            f"reused.{stage}": run.info.run_id
+            f"reused.{safe_name(stage)}": run.info.run_id
             for stage, run in found.items()
             if run.data.tags.get("mlflow.parentRunId") != parent and (parent, stage) not in self._linked
         }

@@ -120,6 +120,25 @@ def test_stages_and_the_flow_share_one_parent_and_name_what_they_used(
 
 
 @pytest.mark.usefixtures("no_uploader")
+def test_a_stage_of_a_matrix_is_named_by_the_run_that_used_it(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (workspace / "data" / "rl-eval.txt").write_text("scored\n", encoding="utf-8")
+    monkeypatch.setenv("DVC_STAGE", "score@rl-eval")
+    with stage_run("score", load_params()):
+        pass
+    Uploader(workspace).pass_over()
+    _lock(workspace, "score@rl-eval", "python score.py rl eval")
+    monkeypatch.setenv("DVC_STAGE", "close")
+    with stage_run("close", load_params()):
+        pass
+    Uploader(workspace).pass_over()
+    found = runs()
+    (scored,), (closed,) = found["score@rl-eval"], found["close"]
+    assert closed.data.tags["upstream.score_at_rl-eval"] == scored.info.run_id
+
+
+@pytest.mark.usefixtures("no_uploader")
 def test_a_stage_that_was_not_run_again_is_linked_to_the_run_that_made_its_outs(workspace: Path) -> None:
     with stage_run("make", load_params()):
         pass
@@ -233,10 +252,14 @@ def _environment() -> dict[str, str]:
 
 def _lock_make(workspace: Path) -> None:
     """Leave the dvc.lock that DVC leaves after `make`."""
-    facts = stage_facts(workspace, "make")
+    _lock(workspace, "make", "python make.py")
+
+
+def _lock(workspace: Path, stage: str, command: str) -> None:
+    facts = stage_facts(workspace, stage)
     entry = {
-        "cmd": "python make.py",
+        "cmd": command,
         "deps": [{"path": path, "hash": "md5", "md5": md5} for path, md5 in facts.inputs.items()],
         "params": {"params.yaml": facts.params},
     }
-    write_json(workspace / "dvc.lock", {"schema": "2.0", "stages": {"make": entry}})
+    write_json(workspace / "dvc.lock", {"schema": "2.0", "stages": {stage: entry}})

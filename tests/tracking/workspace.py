@@ -24,6 +24,9 @@ stages:
     params: [seed]
     deps: [score.py, data/made.txt]
     outs: ["data/${item.model}-${item.split}.txt"]
+  close:
+    cmd: python close.py
+    deps: [data/rl-eval.txt]
 """
 
 
