@@ -5,6 +5,7 @@ be a method: `grade`, `state` and `state_hash` are attributes that hold callable
 """
 
 import hashlib
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,6 +16,10 @@ from pipeline.tables import dumps
 
 DEFAULT_WEIGHTS = {"outcome": 0.7, "procedure": 0.2, "economy": 0.1}
 """Weights of `get_reward` when an environment is trained in plain TRL; the pipeline's own come from params."""
+
+
+NOT_TOOLS = ("reset", "get_reward")
+"""Public methods that TRL, too, does not take for tools."""
 
 
 class Environment:
@@ -45,6 +50,19 @@ class Environment:
         """Reward of the episode so far with `DEFAULT_WEIGHTS`, for use in plain TRL."""
         value = weighted(self.grade(), DEFAULT_WEIGHTS)
         return float("nan") if value is None else value
+
+    @classmethod
+    def _tools(cls) -> list[Callable[..., Any]]:
+        """The functions that are tools, in the order in which the class and those it inherits from define them."""
+        own = [vars(each) for each in reversed(cls.__mro__) if each not in Environment.__mro__]
+        names = dict.fromkeys(name for members in own for name in members)
+        public = [name for name in names if not name.startswith("_") and name not in NOT_TOOLS]
+        return [getattr(cls, name) for name in public if inspect.isfunction(getattr(cls, name))]
+
+    def _tool(self, name: str) -> Callable[..., Any]:
+        """The tool of that name, ready to be called with its arguments by keyword."""
+        found: Callable[..., Any] = getattr(self, name)
+        return found
 
     def _grade(self) -> tuple[Grade, ...]:
         raise TypeError(f"{type(self).__name__} defines no _grade")

@@ -4,20 +4,20 @@ A refused call (`ToolError`) or bad arguments are the agent's own doing: the tex
 and a call that takes too long, is the environment's fault and raises `EnvironmentFault`.
 """
 
-import inspect
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any
 
 import jsonschema
 from transformers.utils import get_json_schema
+from transformers.utils.chat_template_utils import DocstringParsingException, TypeHintParsingException
 
 from pipeline.environments.base import Environment
-from pipeline.errors import RehearsalError, ToolError
+from pipeline.errors import InputError, RehearsalError, ToolError
 from pipeline.records import JsonObject, Task, ToolCall
 
-_NOT_TOOLS = ("reset", "get_reward")
 _SCHEMAS: dict[type[Environment], tuple[JsonObject, ...]] = {}
 _VALIDATORS: dict[type[Environment], dict[str, jsonschema.Draft202012Validator]] = {}
 
@@ -41,12 +41,11 @@ class ToolAnswer:
 def tool_schemas(environment: type[Environment]) -> tuple[JsonObject, ...]:
     """Schemas of the tools in the OpenAI form, in the order in which the class defines them.
 
-    Made by the function that TRL itself uses, so that the harness is the same in plain TRL.
+    Made by the function that TRL itself uses, so that each schema is the same in plain TRL. Raises InputError for a
+    method without the type hints or the docstring that a schema needs.
     """
     if environment not in _SCHEMAS:
-        names = [name for name in vars(environment) if not name.startswith("_") and name not in _NOT_TOOLS]
-        methods = [getattr(environment, name) for name in names if inspect.isfunction(getattr(environment, name))]
-        _SCHEMAS[environment] = tuple(_without_return(get_json_schema(method)) for method in methods)
+        _SCHEMAS[environment] = tuple(_schema(environment, method) for method in environment._tools())
     return _SCHEMAS[environment]
 
 
@@ -72,25 +71,32 @@ def reset_arguments(task: Task) -> JsonObject:
 
 
 def _timed(environment: Environment, name: str, arguments: JsonObject, timeout: float | None) -> str:
-    method = getattr(environment, name)
+    method = environment._tool(name)
     if timeout is None:
-        return _run(method, arguments)
-    pool = ThreadPoolExecutor(max_workers=1)
+        return _run(name, method, arguments)
+    answer: Future[str] = Future()
+    # A daemon, so that a tool that never answers does not keep the process from ending.
+    Thread(target=_settle, args=(answer, name, method, arguments), name=f"tool {name}", daemon=True).start()
     try:
-        return pool.submit(_run, method, arguments).result(timeout)
-    except FutureTimeout as error:
+        return answer.result(timeout)
+    except TimeoutError as error:
         raise EnvironmentFault(f"{name}: no answer within {timeout} s", timed_out=True) from error
-    finally:
-        pool.shutdown(wait=False)
 
 
-def _run(method: Any, arguments: JsonObject) -> str:
+def _settle(answer: Future[str], name: str, method: Callable[..., Any], arguments: JsonObject) -> None:
+    try:
+        answer.set_result(_run(name, method, arguments))
+    except (ToolError, EnvironmentFault) as error:
+        answer.set_exception(error)
+
+
+def _run(name: str, method: Callable[..., Any], arguments: JsonObject) -> str:
     try:
         return str(method(**arguments))
     except ToolError:
         raise
     except Exception as error:
-        raise EnvironmentFault(f"{method.__name__}: {type(error).__name__}: {error}") from error
+        raise EnvironmentFault(f"{name}: {type(error).__name__}: {error}") from error
 
 
 def _parameters(environment: type[Environment]) -> dict[str, jsonschema.Draft202012Validator]:
@@ -112,6 +118,16 @@ def _call_fault(environment: Environment, call: ToolCall) -> str | None:
         return f"no such tool: {call.name}"
     fault = next(iter(sorted(validator.iter_errors(call.arguments), key=str)), None)
     return None if fault is None else f"bad arguments: {fault.message}"
+
+
+def _schema(environment: type[Environment], method: Callable[..., Any]) -> JsonObject:
+    try:
+        return _without_return(get_json_schema(method))
+    except (DocstringParsingException, TypeHintParsingException) as error:
+        raise InputError(
+            f"{environment.__name__}.{method.__name__} is public, so it is a tool: {' '.join(str(error).split())}; "
+            "give it type hints and a Google-style docstring, or a name with a leading underscore"
+        ) from error
 
 
 def _without_return(schema: JsonObject) -> JsonObject:

@@ -1,21 +1,22 @@
 """The worlds that a run uses: made once by each stage from `params.environments`, and passed on from there.
 
-A name stands for a shipped environment. Nothing is registered and nothing is global: who needs a world is handed it.
+A name stands for a shipped environment, or for a file of the user in `environments.folder`. Nothing is registered and
+nothing is global: who needs a world is handed it.
 """
 
 import difflib
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from pipeline.environments.base import Environment
-from pipeline.environments.claims import ClaimsEnvironment
+from pipeline.environments.declared import SHIPPED, load_environment
+from pipeline.environments.python_file import load_python
 from pipeline.environments.tools import tool_schemas
 from pipeline.errors import ParamsError
 from pipeline.params import EnvironmentsParams
 from pipeline.records import JsonObject
-
-SHIPPED: dict[str, type[Environment]] = {"claims": ClaimsEnvironment}
-"""Environments that come with the package, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class World:
     """Schemas of its tools in the OpenAI form."""
     procedure: str
     """The system message of every episode; empty means that there is none."""
+    tasks: Path | None = None
+    """JSON Lines with its tasks; None where tasks are drawn from what declares it."""
     fingerprint: str = ""
     """Hash of the file that defines it where that lies outside the package's code; finished work is keyed by it."""
 
@@ -37,19 +40,41 @@ Worlds = Mapping[str, World]
 """The worlds of a run by name, in the order of params."""
 
 
-def make_world(name: str, factory: type[Environment]) -> World:
-    """The world that a class defines."""
-    return World(name, factory, tool_schemas(factory), factory.procedure)
+def make_world(name: str, factory: type[Environment], tasks: Path | None = None, fingerprint: str = "") -> World:
+    """The world that a class defines. Raises InputError when its public methods cannot be tools."""
+    return World(name, factory, tool_schemas(factory), factory.procedure, tasks, fingerprint)
 
 
 def load_worlds(params: EnvironmentsParams) -> dict[str, World]:
-    """The worlds that params name, in their order. Raises ParamsError for an unknown name."""
-    return {name: make_world(name, _factory(name)) for name in params.names}
+    """The worlds that params name, in their order.
+
+    Raises ParamsError for an unknown name, and InputError or SpecError for a file that defines none.
+    """
+    return {name: _load(name, Path(params.folder)) for name in params.names}
 
 
-def _factory(name: str) -> type[Environment]:
-    if name not in SHIPPED:
-        close = difflib.get_close_matches(name, SHIPPED, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(SHIPPED))}"
-        raise ParamsError(f"params.yaml: environments.names: no environment {name!r}; {hint}")
-    return SHIPPED[name]
+def fingerprints(worlds: Worlds) -> dict[str, str]:
+    """What of the worlds' definitions no hash of the package's code covers, by name."""
+    return {name: world.fingerprint for name, world in worlds.items()}
+
+
+def _load(name: str, folder: Path) -> World:
+    own = folder / f"{name}.py"
+    if own.is_file():
+        return make_world(name, load_python(own), own.with_suffix(".jsonl"), _hash(own))
+    for spec in (folder / f"{name}.yaml", SHIPPED / f"{name}.yaml"):
+        if spec.is_file():
+            return make_world(name, load_environment(spec), fingerprint=_hash(spec))
+    raise ParamsError(f"params.yaml: environments.names: no environment {name!r}; {_hint(name, folder)}")
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _hint(name: str, folder: Path) -> str:
+    files = (*SHIPPED.glob("*.yaml"), *folder.glob("*.yaml"), *folder.glob("*.py"))
+    known = sorted({path.stem for path in files})
+    close = difflib.get_close_matches(name, known, n=1)
+    said = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
+    return f"{said} (your own: {folder / name}.yaml or .py)"
