@@ -17,6 +17,10 @@ class InputError(RehearsalError, ValueError):
     """A file that a stage reads is missing, broken or of the wrong schema."""
 
 
+class SpecError(RehearsalError, ValueError):
+    """A declared environment is wrong; the message names file, line and column."""
+
+
 class EmptyOutputError(RehearsalError, ValueError):
     """A stage would have written nothing."""
 
@@ -49,3 +53,7 @@ class WorkspaceError(RehearsalError, RuntimeError):
 
 class ToolError(RehearsalError, ValueError):
     """A tool refuses a call: the agent's own doing, returned to it as the tool's answer and scored."""
+
+
+class GraderFault(RehearsalError, RuntimeError):
+    """A grade that could not be had: it stays null, and the message is its reason."""

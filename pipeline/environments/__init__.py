@@ -1,6 +1,5 @@
 """The worlds an agent can act in."""
 
 from pipeline.environments.base import Environment
-from pipeline.environments.claims import ClaimsEnvironment
 
-__all__ = ["ClaimsEnvironment", "Environment"]
+__all__ = ["Environment"]

@@ -1,7 +1,4 @@
-"""What a claims desk would have recorded: runs of scripted clerks, written in two public trace formats.
-
-The traffic is that of an ordinary desk: plain approvals are frequent, every other case is rare.
-"""
+"""What a desk would have recorded: runs of scripted agents, written in two public trace formats."""
 
 import random
 from collections.abc import Iterator
@@ -12,24 +9,26 @@ import orjson
 from pipeline.environments.worlds import World
 from pipeline.graders.reward import outcome
 from pipeline.records import JsonObject, Message, Task
-from pipeline.synthesis.claims_states import TEMPLATES
 from pipeline.synthesis.scripted import draw_habits, run_scripted
-from pipeline.synthesis.tasks import task_from
-
-_TRAFFIC = [12.0 if name == "approve" else 1.0 for name in TEMPLATES]
+from pipeline.synthesis.tasks import compiled_of, task_from
 
 
 def recorded_tasks(world: World, seed: int, groups: int) -> Iterator[Task]:
-    """The cases that the clerks worked on; their numbers are of the train split."""
+    """The cases that the agents worked on, as frequent as the spec's `traffic` says; ids are of the train split."""
+    templates = compiled_of(world).templates
+    traffic = [template.traffic for template in templates.values()]
     for index in range(groups):
-        rng = random.Random(f"recorded-{seed}-{index}")
-        yield task_from(world, rng, rng.choices(TEMPLATES, _TRAFFIC)[0], "train", seed)
+        rng = random.Random(f"recorded-{world.name}-{seed}-{index}")
+        drawn = task_from(world, rng, rng.choices(list(templates), traffic)[0], "train", seed)
+        while not isinstance(drawn, Task):
+            drawn = task_from(world, rng, rng.choices(list(templates), traffic)[0], "train", seed)
+        yield drawn
 
 
 def recorded_run(world: World, task: Task, trial: int, skip: float, slip: float) -> tuple[tuple[Message, ...], float]:
-    """One clerk's run of a task and its outcome (0 or 1)."""
+    """One agent's run of a task and its outcome (0 or 1)."""
     rng = random.Random(f"run-{task.task_id}-{trial}")
-    messages, grades = run_scripted(world, task, draw_habits(rng, skip), rng, slip)
+    messages, grades = run_scripted(world, task, draw_habits(compiled_of(world), rng, skip), rng, slip)
     return messages, float(outcome(grades) or 0.0)
 
 

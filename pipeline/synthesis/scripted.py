@@ -1,145 +1,111 @@
-"""A scripted claims clerk of uneven skill: the procedure, minus habits.
+"""A scripted agent of uneven skill: the procedure, minus habits.
 
-Habits, not only noise: a run's clerk may never look at a given check, overlook the second document, pay what was
-claimed instead of what is due, or approve above the authority. A habit often does no harm, since most claims pass the
-check that was skipped; so many successful runs were made the wrong way, as in real life.
+Habits, not only noise: an agent may never make a given check, overlook a rule, or see to a decision in its own way, as
+the spec's `habits` say. A habit often does no harm, since most subjects pass the check that was skipped; so many
+successful runs were made the wrong way, as in real life.
 """
 
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import orjson
 
 from pipeline.environments import Environment
-from pipeline.environments.claims.procedure import REQUIRED, Call, missing_document, payable, within_waiting
+from pipeline.environments.declared.compiled import Compiled, CompiledHabit
+from pipeline.environments.declared.judging import Call, Verdict, decisions, judge
 from pipeline.environments.tools import call_tool, reset_arguments
 from pipeline.environments.worlds import World
 from pipeline.records import Grade, Message, Task, ToolCall
-
-HABITS = (
-    "skip_policy", "skip_waiting", "skip_documents", "skip_fraud", "overlook_second_document", "pay_claimed_amount",
-    "ignore_authority", "reread_claim",
-)  # fmt: skip
-_DECIDED = {"approve": "approved", "deny": "denied", "request_document": "document requested", "escalate": "escalated"}
+from pipeline.synthesis.tasks import compiled_of
 
 
-def draw_habits(rng: random.Random, probability: float) -> frozenset[str]:
-    """The habits of one clerk, each with the same probability."""
-    return frozenset(habit for habit in HABITS if rng.random() < probability)
+def draw_habits(compiled: Compiled, rng: random.Random, probability: float) -> frozenset[str]:
+    """The habits of one agent, each with the same probability."""
+    return frozenset(habit for habit in compiled.habits if rng.random() < probability)
 
 
 @dataclass(slots=True)
-class _Clerk:
+class _Run:
     """One run: the environment, and the conversation as it grows."""
 
     environment: Environment
-    habits: frozenset[str]
     messages: list[Message]
-    decisions: list[str] = field(default_factory=list)
+    reports: list[str] = field(default_factory=list)
 
-    def call(self, tool: str, **arguments: object) -> str:
-        """Make one call in a turn of its own and return the answer."""
+    def call(self, call: Call) -> None:
+        """Make one call in a turn of its own."""
         identity = f"call_{len(self.messages)}"
-        call = ToolCall(identity, tool, dict(arguments), orjson.dumps(arguments).decode())
-        answer = call_tool(self.environment, call)
-        self.messages.append(Message("assistant", None, (call,)))
-        self.messages.append(Message("tool", answer.content, tool_call_id=identity, name=tool))
-        return answer.content
-
-    def has(self, habit: str) -> bool:
-        """Whether this clerk has a habit."""
-        return habit in self.habits
+        made = ToolCall(identity, call.tool, dict(call.arguments), orjson.dumps(call.arguments).decode())
+        answer = call_tool(self.environment, made)
+        self.messages.append(Message("assistant", None, (made,)))
+        self.messages.append(Message("tool", answer.content, tool_call_id=identity, name=call.tool))
 
 
 def run_scripted(
     world: World, task: Task, habits: frozenset[str], rng: random.Random, slip: float = 0.0
 ) -> tuple[tuple[Message, ...], tuple[Grade, ...]]:
-    """Work on a task; `slip` is the probability of a mistyped number and, apart, of a careless decision a claim."""
+    """Work on a task; `slip` is the probability of a mistyped id and, apart, of a careless decision a subject."""
+    compiled = compiled_of(world)
     environment = world.factory()
     environment.reset(**reset_arguments(task))
-    opening = [Message("system", world.procedure), Message("user", task.question)]
-    clerk = _Clerk(environment, habits, opening)
-    first = task.golden_calls[0]
-    if first["name"] == "find_claims":
-        claims = clerk.call("find_claims", **first["arguments"]).split(", ")
-    else:
-        claims = [first["arguments"]["claim_id"]]
-    for claim_id in claims:
-        _work(clerk, claim_id, rng, slip)
-    clerk.messages.append(Message("assistant", f"Decided: {', '.join(clerk.decisions)}."))
-    return tuple(clerk.messages), environment.grade()
+    run = _Run(environment, [Message("system", world.procedure), Message("user", task.question)])
+    for call in task.golden_calls[: task.knobs["opening"]]:
+        run.call(Call(call["name"], call["arguments"]))
+    habit = combined(compiled, habits)
+    for subject in subjects(compiled, task):
+        _work(compiled, run, task, subject, habit, rng, slip)
+    closing = compiled.spec.procedure.closing.replace("{decisions}", ", ".join(run.reports))
+    run.messages.append(Message("assistant", closing))
+    return tuple(run.messages), environment.grade()
 
 
-def _work(clerk: _Clerk, claim_id: str, rng: random.Random, slip: float) -> None:
+def subjects(compiled: Compiled, task: Task) -> list[str]:
+    """Ids of the rows that a task's golden calls decide about, in order."""
+    found = []
+    for call in task.golden_calls:
+        by = compiled.tools[call["name"]].spec.decides
+        if by is not None:
+            found.append(str(call["arguments"][by]))
+    return list(dict.fromkeys(found))
+
+
+def combined(compiled: Compiled, names: frozenset[str]) -> CompiledHabit:
+    """Several habits at once; of two that touch the same rule the later one in the spec holds."""
+    chosen = [habit for name, habit in compiled.habits.items() if name in names]
+    out = CompiledHabit()
+    for habit in chosen:
+        out = CompiledHabit(
+            out.skip | habit.skip, out.ignore | habit.ignore, out.sees | habit.sees, out.arguments | habit.arguments,
+            habit.again or out.again,
+        )  # fmt: skip
+    return out
+
+
+def _work(
+    compiled: Compiled, run: _Run, task: Task, subject: str, habit: CompiledHabit, rng: random.Random, slip: float
+) -> None:
+    verdict = judge(compiled, task.initial_state, subject, habit)
+    if rng.random() < slip and verdict.checks:
+        run.call(_mistyped(verdict.checks[0], rng))
+    for check in verdict.checks:
+        run.call(check)
+    decision = verdict.decision
     if rng.random() < slip:
-        clerk.call("get_claim", claim_id=f"C-{rng.randrange(1000, 10000)}")
-    clerk.call("get_claim", claim_id=claim_id)
-    decision = next(found for step in _STEPS if (found := step(clerk, claim_id)) is not None)
-    if clerk.has("reread_claim"):
-        clerk.call("get_claim", claim_id=claim_id)
-    if rng.random() < slip:
-        decision = Call("escalate", {"claim_id": claim_id, "reason": "fraud"})
-    clerk.call(decision.tool, **decision.arguments)
-    clerk.decisions.append(_DECIDED[decision.tool])
+        decision = _careless(compiled, task, subject, verdict, rng)
+    run.call(decision)
+    run.reports.append(compiled.tools[decision.tool].spec.report or decision.tool)
 
 
-def _policy(clerk: _Clerk, claim_id: str) -> Call | None:
-    if clerk.has("skip_policy"):
-        return None
-    tables = clerk.environment.state()
-    claim = tables["claims"][claim_id]
-    clerk.call("get_policy", policy_id=claim["policy"])
-    policy = tables["policies"][claim["policy"]]
-    if policy["status"] == "lapsed":
-        return Call("deny", {"claim_id": claim_id, "reason": "policy_lapsed"})
-    if claim["kind"] not in policy["covers"]:
-        return Call("deny", {"claim_id": claim_id, "reason": "not_covered"})
-    return None
+def _mistyped(call: Call, rng: random.Random) -> Call:
+    arguments = dict(call.arguments)
+    for name, value in arguments.items():
+        if isinstance(value, str) and "-" in value:
+            prefix, _, digits = value.rpartition("-")
+            arguments[name] = f"{prefix}-{rng.randrange(10 ** (len(digits) - 1), 10 ** len(digits))}"
+            break
+    return Call(call.tool, arguments)
 
 
-def _waiting(clerk: _Clerk, claim_id: str) -> Call | None:
-    if clerk.has("skip_waiting"):
-        return None
-    clerk.call("check_waiting", claim_id=claim_id)
-    tables = clerk.environment.state()
-    claim = tables["claims"][claim_id]
-    within = within_waiting(claim, tables["policies"][claim["policy"]])
-    return Call("deny", {"claim_id": claim_id, "reason": "waiting_period"}) if within else None
-
-
-def _documents(clerk: _Clerk, claim_id: str) -> Call | None:
-    if clerk.has("skip_documents"):
-        return None
-    claim = clerk.environment.state()["claims"][claim_id]
-    clerk.call("check_documents", claim_id=claim_id)
-    document = missing_document(claim)
-    if document is None or (clerk.has("overlook_second_document") and document == REQUIRED[claim["kind"]][1]):
-        return None
-    return Call("request_document", {"claim_id": claim_id, "document": document})
-
-
-def _fraud(clerk: _Clerk, claim_id: str) -> Call | None:
-    if clerk.has("skip_fraud"):
-        return None
-    clerk.call("check_fraud", claim_id=claim_id)
-    flagged = bool(clerk.environment.state()["claims"][claim_id]["flags"])
-    return Call("escalate", {"claim_id": claim_id, "reason": "fraud"}) if flagged else None
-
-
-def _payout(clerk: _Clerk, claim_id: str) -> Call | None:
-    tables = clerk.environment.state()
-    claim = tables["claims"][claim_id]
-    if clerk.has("pay_claimed_amount"):
-        return Call("approve", {"claim_id": claim_id, "amount": claim["amount"]})
-    answer = clerk.call("compute_payout", claim_id=claim_id)
-    amount = payable(claim, tables["policies"][claim["policy"]])
-    if amount == 0:
-        return Call("deny", {"claim_id": claim_id, "reason": "below_deductible"})
-    if answer.endswith("above authority") and not clerk.has("ignore_authority"):
-        return Call("escalate", {"claim_id": claim_id, "reason": "authority"})
-    return Call("approve", {"claim_id": claim_id, "amount": amount})
-
-
-_STEPS: tuple[Callable[[_Clerk, str], Call | None], ...] = (_policy, _waiting, _documents, _fraud, _payout)
-"""The checks in the procedure's order; each returns the decision it leads to, or None to go on."""
+def _careless(compiled: Compiled, task: Task, subject: str, verdict: Verdict, rng: random.Random) -> Call:
+    others = [call for _, call in decisions(compiled, task.initial_state, subject) if call != verdict.decision]
+    return rng.choice(others) if others else verdict.decision

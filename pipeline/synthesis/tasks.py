@@ -3,90 +3,165 @@
 Each task draws from its own seed, so task i of a split is the same whatever else is made and by however many workers.
 """
 
-import copy
 import hashlib
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from enum import StrEnum
 
-from pipeline.environments import Environment
-from pipeline.environments.claims.procedure import judge
-from pipeline.environments.tools import call_tool, reset_arguments
+from pipeline.environments.declared import DeclaredEnvironment
+from pipeline.environments.declared.compiled import Compiled
+from pipeline.environments.declared.judging import Call, evaluate, judge
+from pipeline.environments.declared.scope import Scope
+from pipeline.environments.tools import reset_arguments
 from pipeline.environments.worlds import World
-from pipeline.errors import InputError
+from pipeline.errors import SpecError, ToolError
 from pipeline.graders.reward import outcome, process
-from pipeline.records import JsonObject, Split, Task, ToolCall
-from pipeline.synthesis.claims_states import TEMPLATES, make_state
+from pipeline.records import Split, Task
+from pipeline.synthesis.drawing import Drawing
+from pipeline.synthesis.questions import Noise, ask
 from pipeline.tables import dumps
 
-_BY_CLAIM = (
-    "Please settle claim {claim_id}.", "What shall we do with claim {claim_id}?", "Claim {claim_id} is on your desk.",
-    "Decide claim {claim_id}.", "A customer asks about claim {claim_id}. Work it through.",
-    "Handle {claim_id} please.",
-)  # fmt: skip
-_BY_CUSTOMER = (
-    "Please settle what customer {customer_id} has open.", "Customer {customer_id} is waiting for a decision.",
-    "Work through the claims of customer {customer_id}.", "What is open for {customer_id}? Decide it.",
-)  # fmt: skip
+QUIET = Noise()
 
 
-def make_task(world: World, seed: int, split: Split, index: int) -> Task:
+class Rejected(StrEnum):
+    """Why a drawn task is not practised."""
+
+    DUPLICATE = "duplicate"
+    """A task with the same question and state was made before."""
+    TRIVIAL = "trivial"
+    """The initial state is the golden one: nothing need be done."""
+    ANSWER_IN_QUESTION = "answer_in_question"
+    """The question holds what the agent is to find out."""
+
+
+def compiled_of(world: World) -> Compiled:
+    """The spec of a declared world. Raises SpecError for one that is written in Python."""
+    if not issubclass(world.factory, DeclaredEnvironment):
+        raise SpecError(
+            f"environment {world.name!r} has no spec to draw tasks from; put its tasks into a file beside it"
+        )
+    return world.factory.spec
+
+
+def make_task(world: World, seed: int, split: Split, index: int, noise: Noise = QUIET) -> Task | Rejected:
     """Task number `index` of a split; templates take turns."""
-    rng = random.Random(f"task-{seed}-{split}-{index}")
-    return task_from(world, rng, TEMPLATES[index % len(TEMPLATES)], split, seed)
+    rng = random.Random(f"task-{world.name}-{seed}-{split}-{index}")
+    templates = list(compiled_of(world).templates)
+    return task_from(world, rng, templates[index % len(templates)], split, seed, noise)
 
 
-def task_from(world: World, rng: random.Random, template: str, split: Split, seed: int) -> Task:
+def task_from(
+    world: World, rng: random.Random, template: str, split: Split, seed: int, noise: Noise = QUIET
+) -> Task | Rejected:
     """Draw one task of `template`; its golden run is executed and must earn outcome 1 and process 1."""
-    state, facts = make_state(rng, template, split)
-    phrases = _BY_CLAIM if "claim_id" in facts["subject"] else _BY_CUSTOMER
-    question = rng.choice(phrases).format(**facts["subject"])
-    calls = golden_calls(state, facts["subject"], facts["claims"])
-    knobs = {"rules": facts["rules"], "calls": len(calls)}
-    identity = hashlib.sha256(dumps([world.name, template, question, state]).encode()).hexdigest()[:16]
-    draft = Task(identity, world.name, template, split, seed, question, state, state, calls, knobs)
+    compiled = compiled_of(world)
+    drawing = Drawing(compiled, compiled.templates[template], split, rng)
+    root = drawing.root()
+    opening, subjects = _opening(drawing, root)
+    for _ in range(compiled.spec.bystanders):
+        drawing.root()
+    settled = [_settle(drawing, subject) for subject in subjects]
+    calls = (*opening, *(call for golden in settled for call in golden))
+    question, knobs = ask(rng, drawing.template, split, _askable(drawing, root, subjects), compiled.spec, noise)
+    if _gives_away(drawing, question, [golden[-1] for golden in settled]):
+        return Rejected.ANSWER_IN_QUESTION
+    knobs = drawing.knobs | knobs | {
+        "cases": [drawing.cases[subject] for subject in subjects], "calls": len(calls), "opening": len(opening),
+    }  # fmt: skip
+    golden_calls = tuple({"name": call.tool, "arguments": call.arguments} for call in calls)
+    identity = hashlib.sha256(dumps([world.name, template, question, drawing.tables]).encode()).hexdigest()[:16]
+    draft = Task(identity, world.name, template, split, seed, question, drawing.tables, {}, golden_calls, knobs)
     return _proved(world, draft)
 
 
-def golden_calls(state: JsonObject, subject: JsonObject, claims: list[str]) -> tuple[JsonObject, ...]:
-    """The calls of a perfect run, in the order of the procedure."""
-    calls: list[JsonObject] = []
-    if "customer_id" in subject:
-        calls.append({"name": "find_claims", "arguments": subject})
-    for claim_id in claims:
-        verdict = judge(state, claim_id)
-        calls += [{"name": call.tool, "arguments": call.arguments} for call in (*verdict.checks, verdict.decision)]
-    return tuple(calls)
+def unique_tasks(world: World, seed: int, split: Split, count: int, noise: Noise = QUIET) -> Iterator[Task]:
+    """`count` tasks of a split without repeated ids or rejected ones."""
+    return (task for task in drawn_tasks(world, seed, split, count, noise) if isinstance(task, Task))
 
 
-def unique_tasks(world: World, seed: int, split: Split, count: int) -> Iterator[Task]:
-    """`count` tasks of a split without repeated ids."""
+def drawn_tasks(world: World, seed: int, split: Split, count: int, noise: Noise = QUIET) -> Iterator[Task | Rejected]:
+    """Draw until `count` tasks are good; yields those and, in between, the reasons why others are not.
+
+    Raises SpecError when nearly all are rejected.
+    """
     seen: set[str] = set()
     index = 0
     while len(seen) < count:
-        task = make_task(world, seed, split, index)
+        drawn = make_task(world, seed, split, index, noise)
         index += 1
-        if task.task_id not in seen:
-            seen.add(task.task_id)
-            yield task
+        if isinstance(drawn, Task) and drawn.task_id in seen:
+            drawn = Rejected.DUPLICATE
+        elif isinstance(drawn, Task):
+            seen.add(drawn.task_id)
+        if index > 1000 + 50 * (len(seen) + 1):
+            raise SpecError(
+                f"environment {world.name!r}: of {index} drawn {split} tasks only {len(seen)} differ; draw more freely"
+            )
+        yield drawn
 
 
-def _proved(world: World, draft: Task) -> Task:
+def play_golden(world: World, task: Task) -> DeclaredEnvironment:
+    """Run a task's golden calls in a fresh environment. Raises SpecError when a call is refused."""
+    compiled_of(world)
+    environment = world.factory()
+    assert isinstance(environment, DeclaredEnvironment)
+    environment.reset(**reset_arguments(task))
+    for call in task.golden_calls:
+        try:
+            getattr(environment, call["name"])(**call["arguments"])
+        except ToolError as error:
+            raise SpecError(
+                f"environment {world.name!r}, template {task.template}: golden call {call['name']} "
+                f"{dumps(call['arguments'])} is refused: {error}"
+            ) from error
+    return environment
+
+
+def _opening(drawing: Drawing, root: str) -> tuple[list[Call], list[str]]:
+    compiled = drawing.compiled
+    table = compiled.tables[drawing.template.root]
+    scope = compiled.scope(drawing.tables, table.layout, {table.spec.row: root}, drawing.knobs)
+    calls = [Call(tool, evaluate(arguments, scope)) for tool, arguments in drawing.template.opening]
+    return calls, list(drawing.template.subjects(scope))
+
+
+def _settle(drawing: Drawing, subject: str) -> list[Call]:
+    """The golden calls about one subject; the rule that its case promises must be the one that decides."""
+    verdict = judge(drawing.compiled, drawing.tables, subject)
+    case = drawing.cases[subject]
+    wanted = drawing.compiled.cases[case][0]
+    if verdict.rule != wanted:
+        raise SpecError(
+            f"{drawing.compiled.spec.name}: case {case} promises rule {wanted}, but {verdict.rule} decides about "
+            f"{subject}; draw otherwise what that rule looks at"
+        )
+    return [*verdict.checks, verdict.decision]
+
+
+def _askable(drawing: Drawing, root: str, subjects: list[str]) -> Scope:
+    """What a question may name: columns of the root, of the first subject, and knobs."""
+    compiled = drawing.compiled
+    subject, table = compiled.tables[compiled.subject], compiled.tables[drawing.template.root]
+    rows = {table.spec.row: root} | ({subject.spec.row: subjects[0]} if subjects else {})
+    return compiled.scope(drawing.tables, table.layout | subject.layout, rows, drawing.knobs)
+
+
+def _gives_away(drawing: Drawing, question: str, decisions: list[Call]) -> bool:
+    """Whether the question holds a value that a decision needs and that is no id of the state."""
+    ids = {key for rows in drawing.tables.values() for key in rows}
+    words = set(question.replace(".", " ").replace(",", " ").replace("?", " ").split())
+    values = {str(value) for call in decisions for value in call.arguments.values()}
+    return any(value in words for value in values - ids if len(value) > 2)
+
+
+def _proved(world: World, draft: Task) -> Task | Rejected:
     environment = play_golden(world, draft)
-    task = replace(draft, golden_state=copy.deepcopy(environment.state()))
+    task = replace(draft, golden_state=environment.state())
+    if task.golden_state == task.initial_state:
+        return Rejected.TRIVIAL
     grades = play_golden(world, task).grade()
     if outcome(grades) != 1.0 or process(grades) != 1.0:
-        raise InputError(f"template {task.template}: the golden run of task {task.task_id} earns {grades}")
+        raise SpecError(f"environment {world.name!r}, template {task.template}: the golden run earns {grades}")
     return task
-
-
-def play_golden(world: World, task: Task) -> Environment:
-    """Run a task's golden calls in a fresh environment. Raises InputError when a call is refused."""
-    environment = world.factory()
-    environment.reset(**reset_arguments(task))
-    for number, call in enumerate(task.golden_calls):
-        raw = dumps(call["arguments"])
-        answer = call_tool(environment, ToolCall(str(number), call["name"], call["arguments"], raw))
-        if answer.error:
-            raise InputError(f"template {task.template}: golden call {raw} is refused: {answer.content}")
-    return environment

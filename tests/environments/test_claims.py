@@ -5,20 +5,21 @@ import copy
 import pytest
 from transformers.utils import get_json_schema
 
-from pipeline.environments import ClaimsEnvironment
+from pipeline.environments import Environment
+from pipeline.environments.declared import DeclaredEnvironment
 from pipeline.environments.tools import EnvironmentFault, call_tool, reset_arguments, tool_schemas
 from pipeline.graders.reward import score
 from pipeline.records import Task, ToolCall
-from pipeline.synthesis.claims_states import TEMPLATES
-from pipeline.synthesis.tasks import make_task, play_golden
+from pipeline.synthesis.tasks import play_golden, unique_tasks
 from pipeline.tables import dumps
 from tests.worlds import CLAIMS
 
-TASKS = [make_task(CLAIMS, seed=3, split="train", index=index) for index in range(2 * len(TEMPLATES))]
+TASKS = list(unique_tasks(CLAIMS, seed=3, split="train", count=28))
 
 
-def run(task: Task, calls: list[dict[str, object]]) -> ClaimsEnvironment:
-    environment = ClaimsEnvironment()
+def run(task: Task, calls: list[dict[str, object]]) -> DeclaredEnvironment:
+    environment = CLAIMS.factory()
+    assert isinstance(environment, DeclaredEnvironment)
     environment.reset(**reset_arguments(task))
     for call in calls:
         arguments = call["arguments"]
@@ -117,7 +118,7 @@ def test_unreadable_arguments_are_not_replaced() -> None:
     assert environment.refused == 1
 
 
-class Breaking(ClaimsEnvironment):
+class Breaking(Environment):
     """Its one tool fails like a broken back end."""
 
     def look(self) -> str:
@@ -135,8 +136,8 @@ def test_any_other_exception_is_the_environments_fault() -> None:
 
 
 def test_schemas_are_those_that_plain_trl_makes() -> None:
-    schemas = {schema["function"]["name"]: schema for schema in tool_schemas(ClaimsEnvironment)}
-    plain = get_json_schema(ClaimsEnvironment().approve)
+    schemas = {schema["function"]["name"]: schema for schema in tool_schemas(CLAIMS.factory)}
+    plain = get_json_schema(CLAIMS.factory()._tool("approve"))
     plain["function"].pop("return", None)
     assert schemas["approve"] == plain
     assert set(schemas).isdisjoint({"reset", "get_reward", "grade", "state"})

@@ -1,0 +1,140 @@
+"""A declared environment at run time.
+
+`make_class` gives the class for one spec: a subclass of `DeclaredEnvironment` with one method a tool, whose signature
+and docstring say what the spec says, so that TRL and everybody else sees an ordinary environment.
+"""
+
+import copy
+from typing import Any, ClassVar
+
+from pipeline.environments.base import Environment
+from pipeline.environments.declared.compiled import Compiled, CompiledTool
+from pipeline.environments.declared.judging import judge
+from pipeline.environments.declared.methods import check_value, tool_method
+from pipeline.environments.declared.scope import Scope, Tables
+from pipeline.errors import ToolError
+from pipeline.graders.state import grade_state
+from pipeline.graders.tool_calls import CallKey, Demand, grade_economy, grade_procedure
+from pipeline.records import Grade, JsonObject
+from pipeline.tables import dumps
+
+MAX_INSERTS = 1000
+"""Rows that one episode may add to a table."""
+
+
+class DeclaredEnvironment(Environment):
+    """One rollout in a declared world. The class attribute `spec` holds the compiled spec."""
+
+    spec: ClassVar[Compiled]
+    instant = True
+
+    def reset(self, **task: Any) -> str | None:
+        """Load `initial_state`, `golden_state` and `golden_calls` of a task; other keys are ignored."""
+        self._initial: Tables = task["initial_state"]
+        self._tables: Tables = copy.deepcopy(task["initial_state"])
+        self._golden: JsonObject = task["golden_state"]
+        self._golden_calls: list[JsonObject] = list(task["golden_calls"])
+        self._calls: list[CallKey] = []
+        self._decisions: dict[str, int] = {}
+        self.refused = 0
+        return None
+
+    def _call(self, name: str, arguments: JsonObject) -> str:
+        tool = self.spec.tools[name]
+        try:
+            return self._run(tool, arguments)
+        except ToolError:
+            self.refused += 1
+            raise
+
+    def _run(self, tool: CompiledTool, arguments: JsonObject) -> str:
+        for name, value in arguments.items():
+            check_value(name, value, tool.spec.parameters[name])
+        scope = self.spec.scope(self._tables, tool.layout, self._rows(tool, arguments), arguments)
+        try:
+            self._require(tool, scope)
+            changes = [
+                (scope.table(alias), scope.key(alias), column, new(scope)) for alias, column, new in tool.changes
+            ]
+            self._insert(tool, scope)
+        except OverflowError as error:
+            raise ToolError("a number is too large") from error
+        for table, key, column, value in changes:
+            self._tables[table][key][column] = value
+        if tool.spec.decides is not None:
+            self._decisions.setdefault(arguments[tool.spec.decides], len(self._calls))
+        self._calls.append((tool.name, dumps(arguments)))
+        return str(tool.returns(scope))
+
+    def _rows(self, tool: CompiledTool, arguments: JsonObject) -> dict[str, str]:
+        rows = {}
+        for parameter, alias in tool.keys.items():
+            table, key = tool.layout[alias].table, arguments[parameter]
+            if key not in self._tables[table]:
+                raise ToolError(f"not found: {key}")
+            rows[alias] = key
+        return rows
+
+    def _require(self, tool: CompiledTool, scope: Scope) -> None:
+        for condition, otherwise in tool.requires:
+            if not condition(scope):
+                raise ToolError(otherwise(scope))
+
+    def _insert(self, tool: CompiledTool, scope: Scope) -> None:
+        if tool.insert is None:
+            return
+        rows = self._tables[tool.insert.table]
+        key = tool.insert.id(scope)
+        if key in rows:
+            raise ToolError(f"{key} exists already")
+        if len(rows) >= len(self._initial[tool.insert.table]) + MAX_INSERTS:
+            raise ToolError("no room for another row")
+        columns = self.spec.tables[tool.insert.table].spec.columns
+        starts = {name: _start(column.start) for name, column in columns.items() if column.start is not None}
+        rows[key] = starts | {name: value(scope) for name, value in tool.insert.row.items()}
+
+    def _state(self) -> JsonObject:
+        return self._tables
+
+    def _grade(self) -> tuple[Grade, ...]:
+        return (
+            grade_state(self._tables, self._golden),
+            grade_procedure(self._calls, self._demands(), self._decisions),
+            grade_economy(len(self._calls) + self.refused, len(self._golden_calls)),
+        )
+
+    def _demands(self) -> tuple[Demand, ...]:
+        """What the procedure demands, by subject; under "" what is demanded but belongs to no subject."""
+        keys = [(call["name"], dumps(call["arguments"])) for call in self._golden_calls]
+        decides = [self.spec.tools[call["name"]].spec.decides for call in self._golden_calls]
+        subjects = dict.fromkeys(
+            str(call["arguments"][by]) for call, by in zip(self._golden_calls, decides, strict=True) if by is not None
+        )
+        demands = []
+        for subject in subjects:
+            checks = judge(self.spec, self._initial, subject).checks
+            demands.append(Demand(subject, frozenset((call.tool, dumps(call.arguments)) for call in checks)))
+        of_subjects = frozenset(key for demand in demands for key in demand.checks)
+        others = frozenset(
+            key for key, by in zip(keys, decides, strict=True) if by is None and key not in of_subjects
+        )  # fmt: skip
+        kept = [Demand(each.subject, self._demanded(each.checks)) for each in [*demands, Demand("", others)]]
+        return tuple(demand for demand in kept if demand.checks)
+
+    def _demanded(self, checks: frozenset[CallKey]) -> frozenset[CallKey]:
+        return frozenset(key for key in checks if self.spec.tools[key[0]].spec.demanded)
+
+
+def make_class(compiled: Compiled) -> type[DeclaredEnvironment]:
+    """The environment class of a spec, with the spec's tools as methods in the order of the file."""
+    name = "".join(part.capitalize() for part in compiled.spec.name.split("_")) + "Environment"
+    members: dict[str, Any] = {
+        "__doc__": compiled.spec.about, "__module__": __name__, "spec": compiled,
+        "procedure": " ".join(compiled.spec.procedure.text.split()),
+    }  # fmt: skip
+    members |= {tool: tool_method(tool, its.spec) for tool, its in compiled.tools.items()}
+    return type(name, (DeclaredEnvironment,), members)
+
+
+def _start(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

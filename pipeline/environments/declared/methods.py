@@ -1,0 +1,68 @@
+"""Tools of a spec as methods: name, signature, annotations and Google-style docstring, from the declaration alone."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pipeline.environments.declared.spec import Parameter, Tool
+from pipeline.errors import ToolError
+
+_TYPES: dict[str, type] = {"string": str, "int": int, "float": float, "bool": bool}
+_WORDS = {"string": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
+MAX_INT = 2**53
+"""Beyond this a whole number is not the same in every JSON reader."""
+
+
+def tool_method(name: str, tool: Tool) -> Callable[..., str]:
+    """A method that hands its arguments to `DeclaredEnvironment._call`; no text of the spec is executed."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> str:
+        try:
+            bound = signature.bind(self, *args, **kwargs)
+        except TypeError as error:
+            self.refused += 1
+            raise ToolError(f"bad arguments: {error}") from error
+        return str(self._call(name, {key: value for key, value in bound.arguments.items() if key != "self"}))
+
+    annotations = {parameter: annotation(its) for parameter, its in tool.parameters.items()}
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature(
+        [inspect.Parameter("self", kind),
+         *(inspect.Parameter(parameter, kind, annotation=its) for parameter, its in annotations.items())],
+        return_annotation=str,
+    )  # fmt: skip
+    method.__name__ = name
+    method.__qualname__ = name
+    method.__doc__ = docstring(tool)
+    method.__annotations__ = annotations | {"return": str}
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    return method
+
+
+def annotation(parameter: Parameter) -> Any:
+    """Python type of a parameter's values; an enum is a Literal."""
+    return Literal[parameter.enum] if parameter.enum is not None else _TYPES[parameter.type]
+
+
+def docstring(tool: Tool) -> str:
+    """Google-style docstring, from which the tool's schema is made."""
+    lines = [tool.about, ""]
+    if tool.parameters:
+        lines += ["Args:", *(f"    {name}: {_line(its.about)}" for name, its in tool.parameters.items()), ""]
+    return "\n".join([*lines, "Returns:", f"    {_line(tool.returns_about)}"])
+
+
+def check_value(name: str, value: object, parameter: Parameter) -> None:
+    """Raise ToolError when `value` is not of the parameter's type; a schema check may not have come before."""
+    wanted = _TYPES[parameter.type]
+    fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
+    if not fits or (isinstance(value, bool) and wanted is not bool):
+        raise ToolError(f"{name} must be {_WORDS[parameter.type]}")
+    if isinstance(value, int) and abs(value) > MAX_INT:
+        raise ToolError(f"{name} is too large")
+    if parameter.enum is not None and value not in parameter.enum:
+        raise ToolError(f"{name} must be one of {', '.join(parameter.enum)}")
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
