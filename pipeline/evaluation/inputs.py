@@ -18,6 +18,7 @@ from pipeline.tables import read_json, read_parquet
 
 MODELS = ("base", "sft", "rft", "rl")
 SPLITS = ("valid", "eval")
+OUTSIDE = "outside"
 STAGES = ("ingest", "synthesize", "base", "curate", "sft", "profile", "filter", "rl", "rft")
 
 CurveRow = dict[str, str]
@@ -34,6 +35,8 @@ class Inputs:
     """Rows of plots/<name>.csv by name: sft, rl, groups."""
     scores: dict[str, dict[str, TaskScores]]
     """By split, then by model."""
+    outside: dict[str, TaskScores]
+    """By model, on the suite outside all environments; without tasks where that is switched off."""
     root: Path
 
     def points(self, curve: str, x: str, y: str) -> Points:
@@ -65,7 +68,8 @@ def load_inputs(root: Path, success_at: float, models: Sequence[str] = MODELS) -
     return Inputs(
         {stage: _metrics(root / f"metrics/{stage}.json") for stage in STAGES},
         {name: _read_csv(root / f"plots/{name}.csv") for name in ("sft", "rl", "groups")},
-        {split: {model: _scores(root, model, split, success_at) for model in models} for split in SPLITS},
+        {split: {model: _some_scores(root, model, split, success_at) for model in models} for split in SPLITS},
+        {model: _scores(root, model, OUTSIDE, success_at) for model in models},
         root,
     )
 
@@ -75,12 +79,16 @@ def rollouts_path(root: Path, model: str, split: str) -> Path:
     return root / f"data/eval/{model}-{split}.parquet"
 
 
-def _scores(root: Path, model: str, split: str, success_at: float) -> TaskScores:
-    path = rollouts_path(root, model, split)
-    scores = collect(read_parquet(path, ROLLOUTS, COLUMNS), success_at)
+def _some_scores(root: Path, model: str, split: str, success_at: float) -> TaskScores:
+    scores = _scores(root, model, split, success_at)
     if not scores.tries:
+        path = rollouts_path(root, model, split)
         raise InputError(f"{path}: holds no rollouts; run `dvc repro -f evaluate@{model}-{split}`")
     return scores
+
+
+def _scores(root: Path, model: str, split: str, success_at: float) -> TaskScores:
+    return collect(read_parquet(rollouts_path(root, model, split), ROLLOUTS, COLUMNS), success_at)
 
 
 def _metrics(path: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pipeline.evaluation.episodes import pick_pairs
 from pipeline.evaluation.funnel import filter_facts, flow, number, rft_facts, rl_facts, sft_facts
 from pipeline.evaluation.inputs import Inputs
 from pipeline.evaluation.metrics import TaskScores
+from pipeline.evaluation.outside import outside_rows, outside_sentence
 from pipeline.evaluation.story import (
     difference_rows,
     headline,
@@ -22,6 +23,7 @@ from pipeline.evaluation.story import (
     span,
     template_rows,
     template_sentence,
+    verdict,
 )
 from pipeline.evaluation.summary import bootstrap_of, summarise
 from pipeline.evaluation.svg import DARK, LIGHT, css
@@ -37,6 +39,7 @@ def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, s
     rows = {split: _rows(models, params, seed) for split, models in inputs.scores.items()}
     scores = inputs.scores["eval"]
     templates = template_rows(scores["sft"], scores["rl"], bootstrap_of(params, seed))
+    outside = outside_rows(inputs.outside, bootstrap_of(params, seed))
     return _jinja().get_template("page.html.jinja").render(
         light=Markup(css(LIGHT)), dark=Markup(css(DARK)), seed=seed, tries=params.tries, k=params.k,
         confidence=f"{100 * params.confidence:.0f}\u202f%", tasks=len(scores["rl"].task_ids), models=list(scores),
@@ -45,7 +48,8 @@ def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, s
         template_sentence=template_sentence(templates), endings=_endings(scores), flow=flow(inputs.metrics),
         filter_facts=filter_facts(inputs.metrics["filter"]), rl_facts=rl_facts(inputs.metrics["rl"]),
         sft_facts=sft_facts(inputs.metrics["sft"]), rft_facts=rft_facts(inputs.metrics["rft"]),
-        pairs=pick_pairs(inputs, success_at), **_charts(inputs, comparison, templates),
+        pairs=pick_pairs(inputs, success_at), outside=outside, outside_sentence=outside_sentence(outside),
+        **_charts(inputs, comparison, templates),
     )  # fmt: skip
 
 
@@ -60,6 +64,7 @@ def _jinja() -> Environment:
     jinja.filters |= {
         "percent": percent, "points": points, "decimal": _decimal, "sign": _SIGNS.__getitem__, "number": number,
         "words": lambda name: str(name).replace("_", " "), "label": lambda model: charts.LABELS.get(model, model),
+        "verdict": lambda change: verdict(change.low, change.high),
     }  # fmt: skip
     return jinja
 

@@ -1,6 +1,7 @@
 """One page with the comparison, the curves, what was dropped, and episodes before and after.
 
-metrics/eval.json holds the figures of all models on `eval` and, under `valid`, on valid; reports/index.html shows them.
+metrics/eval.json holds the figures of all models on `eval`, under `valid` those on valid, under `outside` those on the
+suite outside all environments by kind of task; reports/index.html shows them.
 """
 
 from pathlib import Path
@@ -8,8 +9,9 @@ from typing import Any
 
 from pipeline.evaluation.charts import summary_file
 from pipeline.evaluation.inputs import load_inputs
+from pipeline.evaluation.outside import ALL, outside_json, outside_rows
 from pipeline.evaluation.page import render
-from pipeline.evaluation.summary import compare
+from pipeline.evaluation.summary import bootstrap_of, compare
 from pipeline.params import Params
 from pipeline.stages.common import stage_main
 from pipeline.tables import whole_file, write_json
@@ -26,8 +28,9 @@ def body(params: Params, run: Run) -> None:
     page = render(inputs, compared["eval"], params.evaluate, params.seed, params.reward.success_at)
     _write_text(PAGE, page)
     _write_text(CHART, summary_file(compared["eval"]["models"]))
-    write_json(Path("metrics/eval.json"), compared["eval"] | {"valid": compared["valid"]})
-    run.log_metrics(_flat(compared["eval"]))
+    outside = outside_json(outside_rows(inputs.outside, bootstrap_of(params.evaluate, params.seed)))
+    write_json(Path("metrics/eval.json"), compared["eval"] | {"valid": compared["valid"], "outside": outside})
+    run.log_metrics(_flat(compared["eval"]) | _outside(outside))
     run.log_artifact(PAGE)
     print(f"report     {PAGE}: open it in a browser", flush=True)
 
@@ -44,6 +47,11 @@ def _flat(compared: dict[str, Any]) -> dict[str, float | None]:
         for name, figures in compared[part].items()
         for figure, value in figures.items()
     }
+
+
+def _outside(found: dict[str, Any]) -> dict[str, float | None]:
+    rates = found[ALL]["pass_at_1"] if found else {}
+    return {f"outside_{model}_pass_at_1": rate for model, rate in rates.items()}
 
 
 if __name__ == "__main__":

@@ -15,7 +15,13 @@ SKILL = {"base": 0.03, "sft": 0.4, "rft": 0.5, "rl": 0.64}
 HOSTILE = """<script>alert('x')</script> "quoted" & $\\frac{1}{2}$ {{ 7 * 7 }}"""
 
 
-def lay_out(root: Path, tasks: int = 36, tries: int = 8, hostile: str = "", skill: dict[str, float] = SKILL) -> None:
+OUTSIDE = {"base": 0.7, "sft": 0.4, "rft": 0.4, "rl": 0.1}
+"""Share of the suite outside that a model solves: a story of forgetting."""
+
+
+def lay_out(
+    root: Path, tasks: int = 36, tries: int = 8, hostile: str = "", skill: dict[str, float] = SKILL, outside: int = 8
+) -> None:
     """Write every file that the report reads. `hostile` is put wherever outside text may stand."""
     made = [_task(number, hostile) for number in range(tasks)]
     write_parquet(root / "data/tasks/eval.parquet", map(task_to_row, made), TASKS)
@@ -23,6 +29,9 @@ def lay_out(root: Path, tasks: int = 36, tries: int = 8, hostile: str = "", skil
         for split in ("valid", "eval"):
             rollouts = (_rollout(task, n, model, split, level, hostile) for task in made for n in range(tries))
             write_parquet(root / f"data/eval/{model}-{split}.parquet", map(rollout_to_row, rollouts), ROLLOUTS)
+        tried = [(task, n) for task in made[:outside] for n in range(tries)]
+        strange = (_rollout(task, n, model, "outside", OUTSIDE[model], hostile) for task, n in tried)
+        write_parquet(root / f"data/eval/{model}-outside.parquet", map(rollout_to_row, strange), ROLLOUTS)
     for stage, found in METRICS.items():
         write_json(root / f"metrics/{stage}.json", found)
     _write_csv(root / "plots/sft.csv", ("step", "train_loss", "valid_loss"), _losses())
