@@ -4,17 +4,17 @@ Every value has one place and one type. An unknown key is an error with a did-yo
 (`rl.learning_rate`), what was found and what is allowed.
 """
 
-import difflib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
+from pydantic import Field, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from pipeline.errors import ParamsError
-from pipeline.grader_params import GraderParams, RewardParams, check_names, entry_keys
+from pipeline.grader_params import RewardParams, check_names
+from pipeline.judge_params import AnyGraderParams
+from pipeline.params_faults import explain
 from pipeline.section import Count, Positive, Rate, Section, Share
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
@@ -191,7 +191,7 @@ class Params(Section):
     base: BaseParams
     sft: SftParams
     rollouts: RolloutParams
-    graders: tuple[GraderParams, ...]
+    graders: tuple[AnyGraderParams, ...]
     reward: RewardParams
     profile: ProfileParams
     filter: FilterParams
@@ -221,28 +221,4 @@ def parse_params(raw: Any, where: str = "params.yaml") -> Params:
     try:
         return Params.model_validate(raw)
     except ValidationError as error:
-        raise ParamsError("; ".join(_explain(where, fault) for fault in error.errors())) from error
-
-
-def _explain(where: str, fault: ErrorDetails) -> str:
-    path = ".".join(str(part) for part in fault["loc"])
-    if fault["type"] == "extra_forbidden":
-        close = difflib.get_close_matches(str(fault["loc"][-1]), _known(fault["loc"][:-1]), n=1)
-        return f"{where}: unknown key {path!r}" + (f"; did you mean {close[0]!r}?" if close else "; remove it")
-    if fault["type"] == "missing":
-        return f"{where}: key {path!r} is missing; add it or rewrite the file with `python -m pipeline preset tiny`"
-    if not path:
-        return f"{where}: {fault['msg'].removeprefix('Value error, ')}"
-    return f"{where}: {path}: {fault['msg']}, found {fault['input']!r}"
-
-
-def _known(parents: tuple[int | str, ...]) -> list[str]:
-    if parents[:1] == ("graders",):
-        return entry_keys(str(parents[2])) if len(parents) == 3 else []
-    model: type[BaseModel] = Params
-    for parent in parents:
-        annotation = model.model_fields[str(parent)].annotation
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-            return []
-        model = annotation
-    return list(model.model_fields)
+        raise ParamsError("; ".join(explain(Params, where, fault) for fault in error.errors())) from error

@@ -1,14 +1,20 @@
 """From the entries of `graders` in params to graders: what each kind is, at one glance.
 
-A new kind is a class in `pipeline.grader_params` (with its place in the union there), a grader, and a line here.
+A new kind is a class in `pipeline.grader_params` or `pipeline.judge_params` (with its place in the union there), a
+grader, and a line here.
 """
 
 from collections.abc import Sequence
 
 from pipeline.grader_params import GraderEntry, GroupEntry, TranscriptParams
+from pipeline.graders.pairwise import PairwiseGrader
 from pipeline.graders.panel import Panel
+from pipeline.graders.ranking import RankingGrader
+from pipeline.graders.rubric import RubricGrader
 from pipeline.graders.transcript import TranscriptGrader
 from pipeline.graders.view import Grader, GroupGrader
+from pipeline.judge_params import PairwiseParams, RankingParams, RubricParams
+from pipeline.remote.memory import Memory
 
 
 def make_panel(entries: Sequence[GraderEntry]) -> Panel:
@@ -26,5 +32,12 @@ def make_grader(entry: GraderEntry) -> Grader:
 
 
 def make_group_grader(entry: GroupEntry) -> GroupGrader:
-    """The grader of groups that one entry describes."""
+    """The grader of all episodes at hand that one entry describes."""
+    match entry:
+        case RubricParams():
+            return RubricGrader(entry, Memory())
+        case PairwiseParams():
+            return PairwiseGrader(entry, Memory())
+        case RankingParams():
+            return RankingGrader(entry, Memory())
     raise TypeError(f"no grader of groups is made of {type(entry).__name__}")

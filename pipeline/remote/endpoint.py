@@ -70,4 +70,6 @@ class Endpoint(Section):
         taken = sorted(set(value) & set(OWN_FIELDS))
         if taken:
             raise ValueError(f"{', '.join(taken)} cannot be set here")
+        if any(name.lower().replace("-", "_") in ("api_key", "apikey", "key", "authorization") for name in value):
+            raise ValueError("must hold no key; name the variable of the key in `key_env`")
         return value

@@ -294,6 +294,7 @@ def memory_key(memory: Memory) -> str:
         ({"base_url": "http://x/v1?key=abc"}, "must hold no user, key or query"),
         ({"key_env": "sk-abc"}, "should match pattern"),
         ({"extra": {"messages": []}}, "messages cannot be set here"),
+        ({"extra": {"API-Key": "abc"}}, "must hold no key"),
     ],
 )
 def test_endpoints_that_are_refused(changes: dict[str, Any], fault: str) -> None:
