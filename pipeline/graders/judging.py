@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
 from pipeline.graders.fences import fenced, line, shorten, tag_of, transcript
 from pipeline.graders.view import View
@@ -38,7 +38,7 @@ class Scored(Form):
     """Answer to one question about one episode."""
 
     reasoning: str
-    score: int | Literal["unknown"]
+    score: StrictInt | Literal["unknown"]
 
 
 class Preferred(Form):
@@ -53,7 +53,7 @@ class RankedOne(Form):
 
     id: str
     reasoning: str
-    score: Annotated[float, Field(ge=0, le=1)] | Literal["unknown"]
+    score: Annotated[float, Field(ge=0, le=1, strict=True)] | Literal["unknown"]
 
 
 class Ranked(Form):
