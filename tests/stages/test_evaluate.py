@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.environments.outside import outside_worlds
 from pipeline.errors import InputError, ParamsError
 from pipeline.params import Params, load_params
 from pipeline.records import ROLLOUTS, TASKS, Message
 from pipeline.rollouts.harness import Harness
 from pipeline.rows import task_to_row
 from pipeline.stages.evaluate import arguments, body
+from pipeline.synthesis.outside import outside_tasks
 from pipeline.synthesis.tasks import unique_tasks
 from pipeline.tables import read_json, read_parquet, write_parquet
 from pipeline.tracking import Run
@@ -68,3 +70,23 @@ def test_every_task_is_tried_and_scored_and_a_second_run_gives_the_same_bytes(
     assert found["pass_at_1"] == 0.0
     body("base", "eval", params, Run())
     assert [out.read_bytes() for out in outs] == first
+
+
+def test_a_suite_of_no_tasks_outside_asks_no_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_parquet(Path("data/tasks/outside.parquet"), [], TASKS)
+    body("rl", "outside", chosen(), Run())
+    assert list(read_parquet(Path("data/eval/rl-outside.parquet"), ROLLOUTS)) == []
+    found = read_json(Path("metrics/eval/rl-outside.json"))
+    assert (found["tasks"], found["rollouts"], found["pass_at_1"], found["by_template"]) == (0, 0, None, {})
+
+
+def test_the_suite_outside_is_played_with_worlds_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    tasks = list(outside_tasks(outside_worlds(), 1, 4))
+    write_parquet(Path("data/tasks/outside.parquet"), map(task_to_row, tasks), TASKS)
+    build_tiny([], chosen().base, 1, Path("models/base"))
+    body("base", "outside", chosen(), Run())
+    rows = list(read_parquet(Path("data/eval/base-outside.parquet"), ROLLOUTS))
+    assert Counter(row["task_id"] for row in rows) == dict.fromkeys((task.task_id for task in tasks), 2)
+    assert set(read_json(Path("metrics/eval/base-outside.json"))["by_template"]) == {task.template for task in tasks}
