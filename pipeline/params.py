@@ -99,6 +99,27 @@ class SftParams(Section):
     checkpoint_every: Positive
 
 
+class LatencyParams(Section):
+    """Quantiles in seconds of a log-normal distribution."""
+
+    median: Rate
+    p99: Rate
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "LatencyParams":
+        if self.p99 < self.median:
+            raise ValueError(f"p99 is {self.p99}, below the median {self.median}")
+        return self
+
+
+class InjectParams(Section):
+    """Troubles of production that tool calls meet."""
+
+    latency: LatencyParams | None
+    error_rate: Share
+    error: Literal["answer", "fault"]
+
+
 class RolloutParams(Section):
     """How episodes are run."""
 
@@ -111,6 +132,7 @@ class RolloutParams(Section):
     max_malformed: Count
     temperature: Rate
     tool_timeout: Rate
+    inject: InjectParams
 
 
 class ProfileParams(Section):

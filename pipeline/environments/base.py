@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from pipeline.graders.reward import weighted
-from pipeline.records import Grade, JsonObject
+from pipeline.graders.reward import ECONOMY, OUTCOME, PROCEDURE, weighted
+from pipeline.records import Grade, GradeKind, JsonObject
 from pipeline.tables import dumps
 
 DEFAULT_WEIGHTS = {"outcome": 0.7, "procedure": 0.2, "economy": 0.1}
@@ -30,6 +30,8 @@ class Environment:
 
     procedure: str = ""
     """The rules of the work, in words: the system message of every episode."""
+    gives: tuple[tuple[str, GradeKind], ...] = ((OUTCOME, "outcome"), (PROCEDURE, "process"), (ECONOMY, "process"))
+    """Names and kinds of the grades of `_grade`: those that a rollout gets without a score when its world broke."""
     instant: bool = False
     """True when no tool can block (all state in memory), so that a call needs no thread to time it."""
 

@@ -26,6 +26,7 @@ class ForeignEnvironment(Environment):
     There is no state to compare, so its hash is empty.
     """
 
+    gives = ((OUTCOME, "outcome"),)
     wraps: ClassVar[type]
 
     @classmethod

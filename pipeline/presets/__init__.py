@@ -11,6 +11,8 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import RoundTripRepresenter
 
 from pipeline.errors import ParamsError
 from pipeline.params import load_params, parse_params
@@ -51,7 +53,14 @@ def _yaml() -> YAML:
     yaml = YAML()
     yaml.width = 4096
     yaml.preserve_quotes = True
+    yaml.representer.add_representer(type(None), _null)
     return yaml
+
+
+def _null(representer: RoundTripRepresenter, _: None) -> ScalarNode:
+    """`null` in so many words: ruamel would leave an empty place."""
+    written: ScalarNode = representer.represent_scalar("tag:yaml.org,2002:null", "null")
+    return written
 
 
 def _read(name: str) -> CommentedMap:

@@ -10,18 +10,15 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pipeline.environments import Environment
-from pipeline.environments.tools import EnvironmentFault, call_tool, reset_arguments
-from pipeline.graders.reward import ECONOMY, OUTCOME, PROCEDURE
+from pipeline.environments.tools import EnvironmentFault, ToolAnswer, call_tool, reset_arguments
 from pipeline.params import RolloutParams
-from pipeline.records import Grade, GradeKind, JsonObject, Message, Rollout, StopReason, Task, ToolCall, Turn
+from pipeline.records import Grade, JsonObject, Message, Rollout, StopReason, Task, ToolCall, Turn
 from pipeline.rollouts.engine import Engine, Sampled
 from pipeline.rollouts.harness import Harness
+from pipeline.rollouts.inject import Injection
 from pipeline.rollouts.places import Places
 
 T = TypeVar("T")
-
-NULL_GRADES: tuple[tuple[str, GradeKind], ...] = ((OUTCOME, "outcome"), (PROCEDURE, "process"), (ECONOMY, "process"))
-"""Names and kinds of the grades that a rollout gets without a score when its environment broke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +42,14 @@ class Episode:
     limits: Limits
     policy_version: int
     environment: Environment
+    injection: Injection
     prompt_ids: list[int] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     stop: StopReason | None = None
     fault: str = ""
     _context: int = 0
     _malformed: int = 0
+    _calls: int = 0
 
     def open(self) -> None:
         """Reset the environment and render the prompt; may stop the episode before its first turn."""
@@ -117,7 +116,7 @@ class Episode:
 
     def _call(self, call: ToolCall, results: list[Message]) -> None:
         try:
-            answer = call_tool(self.environment, call, self.limits.tool_timeout)
+            answer = self._struck(call) or call_tool(self.environment, call, self.limits.tool_timeout)
         except EnvironmentFault as fault:
             self._break(fault)
             return
@@ -125,6 +124,13 @@ class Episode:
         self._malformed = self._malformed + 1 if call.arguments is None else 0
         if self._malformed > self.limits.max_malformed:
             self.stop = StopReason.MALFORMED_CALLS
+
+    def _struck(self, call: ToolCall) -> ToolAnswer | None:
+        """The answer to a call that an injected failure keeps from the environment."""
+        if call.arguments is None:
+            return None
+        self._calls += 1
+        return self.injection.strike(call.name, self._calls - 1)
 
     def _break(self, fault: EnvironmentFault) -> None:
         self.stop = StopReason.TIMEOUT if fault.timed_out else StopReason.ENVIRONMENT_ERROR
@@ -145,7 +151,7 @@ class Episode:
                 return _environments_own(self.environment.grade)
             except EnvironmentFault as fault:
                 self._break(fault)
-        return tuple(Grade(name, kind, None, reason=self.fault) for name, kind in NULL_GRADES)
+        return tuple(Grade(name, kind, None, reason=self.fault) for name, kind in self.environment.gives)
 
 
 def play(
@@ -170,7 +176,10 @@ def play(
         max_malformed=params.max_malformed, tool_timeout=params.tool_timeout,
     )  # fmt: skip
     degree = params.temperature if temperature is None else temperature
-    episodes = [_episode(places, task, n, limits, policy_version) for task, n in tasks]
+    episodes = []
+    for task, number in tasks:
+        injection = Injection(params.inject, params.tool_timeout, f"{seed} {task.task_id} {number}")
+        episodes.append(_episode(places, task, number, limits, policy_version, injection))
     for episode in episodes:
         episode.open()
     live = [episode for episode in episodes if episode.stop is None]
@@ -185,9 +194,11 @@ def play(
     return [episode.close(model, sampling | {"harness": episode.harness.hash}) for episode in episodes]
 
 
-def _episode(places: Places, task: Task, number: int, limits: Limits, policy_version: int) -> Episode:
+def _episode(
+    places: Places, task: Task, number: int, limits: Limits, policy_version: int, injection: Injection
+) -> Episode:
     place = places.of(task)
-    return Episode(task, number, place.harness, limits, policy_version, place.world.factory())
+    return Episode(task, number, place.harness, limits, policy_version, place.world.factory(), injection)
 
 
 def _environments_own(work: Callable[[], T]) -> T:

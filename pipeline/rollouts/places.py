@@ -28,7 +28,7 @@ class Places:
 
     @classmethod
     def load(cls, source: Path | PreTrainedTokenizerBase, worlds: Worlds) -> "Places":
-        """For a model's folder or a tokenizer at hand. Raises ModelError or MaskError when its template does not fit."""
+        """For a model's folder or a tokenizer at hand. Raises ModelError or MaskError when its template is unfit."""
         found = {}
         for name, world in worlds.items():
             harness = Harness.load(source, world.tools, world.procedure)

@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 from pipeline.environments import Environment
 from pipeline.environments.worlds import make_world
 from pipeline.errors import ToolError
-from pipeline.params import RolloutParams
+from pipeline.params import InjectParams, RolloutParams
 from pipeline.records import Grade, JsonObject, Task
 from pipeline.rollouts.engine import Reply, Sampled
 from pipeline.rollouts.harness import Harness
@@ -124,7 +124,7 @@ def params() -> RolloutParams:
     """Small limits that each test bends."""
     return RolloutParams(
         engine="transformers", chunk=4, slots=4, max_turns=4, max_new_tokens=200, max_context=4096, max_malformed=1,
-        temperature=1.0, tool_timeout=1.0,
+        temperature=1.0, tool_timeout=1.0, inject=InjectParams(latency=None, error_rate=0.0, error="answer"),
     )  # fmt: skip
 
 

@@ -170,7 +170,7 @@ def test_rollouts_keep_their_order_and_their_own_environments(harness: Harness, 
 
 def test_unknown_environment_is_named(harness: Harness, params: RolloutParams) -> None:
     elsewhere = Places({"other": place(harness, Counter).by_name["counter"]})
-    with pytest.raises(InputError, match="no environment 'counter', only other; add it to environments.names"):
+    with pytest.raises(InputError, match=r"no environment 'counter', only other; add it to environments\.names"):
         play(Scripted(harness, lambda _row, _turn: ""), elsewhere, [(task(), 0)], params, model="m", seed=3)
 
 
