@@ -44,15 +44,16 @@ class Drawing:
     def root(self) -> str:
         """Create a root with all that belongs to it; returns its id. Raises SpecError."""
         key = self._key(self.template.root)
-        self._bundle(self.template.root, key, _ROOT)
+        self._bundle(self.template.root, key, _ROOT, self._constant)
         return key
 
-    def _bundle(self, table: str, key: str, place: Place) -> None:
+    def _bundle(self, table: str, key: str, place: Place, outer: Lookup) -> None:
+        """Draw a row and all that it refers to; `outer` looks up what the row that creates it sees."""
         layout = self.compiled.tables[table].layout
         keys = self._rows(layout, table, key)
         draws, order = self._plan(table, key)
         values: dict[str, Any] = {}
-        lookup = self._lookup(layout, keys, values, place)
+        lookup = self._lookup(layout, keys, values, place, outer)
         for name in order:
             values[name] = self._draw(name, draws[name], lookup)
             alias, _, column = name.partition(".")
@@ -93,19 +94,21 @@ class Drawing:
                 self.tables[column.rows.table][keys[-1]] = {}
             self.tables[table][key][name] = keys
             for index, child in enumerate(keys):
-                self._bundle(column.rows.table, child, {"index": index, "count": count, "siblings": keys})
+                self._bundle(column.rows.table, child, {"index": index, "count": count, "siblings": keys}, lookup)
 
     def _key(self, table: str) -> str:
         spec = self.compiled.tables[table].spec
         return draw_id(self.rng, spec.prefix, spec.digits, self.split, self.tables[table])
 
-    def _lookup(self, layout: Layout, keys: dict[str, str], values: dict[str, Any], place: Place) -> Lookup:
+    def _lookup(
+        self, layout: Layout, keys: dict[str, str], values: dict[str, Any], place: Place, outer: Lookup
+    ) -> Lookup:
         def lookup(name: str) -> Any:
             if name in values:
                 return values[name]
             alias, _, column = name.partition(".")
-            if not column:
-                return place[name] if name in place else self._constant(name)
+            if alias not in keys:
+                return place[name] if name in place else outer(name)
             return keys[alias] if column == "id" else self.tables[layout[alias].table][keys[alias]][column]
 
         return lookup
