@@ -17,9 +17,9 @@ Scalar = bool | int | float | str
 
 
 class Part(BaseModel):
-    """A frozen group of values; an unknown key is an error."""
+    """A frozen group of values; an unknown key is an error. What stands below a field describes it in the schema."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
 class Draw(Part):
