@@ -5,10 +5,11 @@ grader of each.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from pipeline.condition import Path, Pattern, Wanted, compiled, path_parts
 from pipeline.records import GradeKind
 from pipeline.section import Count, Positive, Rate, Section, Share
 
@@ -34,28 +35,9 @@ class GraderEntry(Section):
         """Names of the grades of an episode that this entry gives."""
         return (self.name,)
 
-    def workers(self) -> int:
-        """Episodes that may be graded at once; above 1 only where a grader waits for somebody else's answer."""
-        return 1
-
 
 class GroupEntry(GraderEntry):
     """Kinds that judge all episodes at hand at once: by comparison, or by asking a model."""
-
-
-class Condition(Section):
-    """What a value must be; everything that is given must hold. Written as a mapping, see docs/graders.md."""
-
-    equals: Any = None
-    one_of: tuple[Any, ...] | None = None
-    at_least: float | None = None
-    at_most: float | None = None
-    above: float | None = None
-    below: float | None = None
-    contains: Any = None
-    regex: str | None = None
-    absent: bool | None = None
-    same_as: Literal["golden", "initial"] | None = None
 
 
 class StateParams(GraderEntry):
@@ -63,7 +45,7 @@ class StateParams(GraderEntry):
 
     kind: Literal["state"]
     counts_as: GradeKind = "outcome"
-    expect: Annotated[dict[str, Any], Field(min_length=1)]
+    expect: Annotated[dict[Path, Wanted], Field(min_length=1)]
     """Path (`orders.*.status`) to a value or a condition."""
 
 
@@ -71,8 +53,8 @@ class CallRule(Section):
     """Calls of one tool whose arguments meet conditions; an argument that is not named may be anything."""
 
     tool: Annotated[str, Field(min_length=1)]
-    arguments: dict[str, Any] = Field(default_factory=dict)
-    """Argument to a value or a condition."""
+    arguments: dict[Path, Wanted] = Field(default_factory=dict)
+    """Argument, or a path into one, to a value or a condition."""
     weight: Rate = 1.0
 
 
@@ -81,7 +63,7 @@ class OrderRule(Section):
 
     before: CallRule
     after: CallRule
-    same: tuple[str, ...] = ()
+    same: tuple[Path, ...] = ()
     weight: Rate = 1.0
 
 
@@ -96,7 +78,7 @@ class ToolCallsParams(GraderEntry):
     """The task's golden calls are required, in any order."""
     repeats: Count | None = None
     """Calls that may repeat an earlier one and its answer; none given: any number."""
-    failed: str = "^error: "
+    failed: Pattern = "^error: "
     """An answer that matches belongs to a call that was refused: it does not count as made where one is required."""
 
     @model_validator(mode="after")
@@ -127,13 +109,13 @@ class TextParams(GraderEntry):
     kind: Literal["text"]
     counts_as: GradeKind = "outcome"
     match: Literal["exact", "regex", "fuzzy", "number"]
-    expected: str | float | None = None
+    expected: float | str | None = None
     """What to find; or give `expected_at`."""
-    expected_at: str | None = None
-    """Path into the task whose value is expected: `golden.…`, `initial.…` or `knobs.…`."""
+    expected_at: Path | None = None
+    """Path into the task whose value is expected: begins with `golden`, `initial` or `knobs`."""
     ignore_case: bool = True
     whole: bool = False
-    """Of regex and fuzzy: the whole answer must match, not a part of it. Exact always means the whole."""
+    """The whole answer must match, not a part of it. Exact always means the whole."""
     tolerance: Annotated[float, Field(ge=0)] = 0.0
     """Of number: the greatest allowed distance."""
 
@@ -141,6 +123,16 @@ class TextParams(GraderEntry):
     def _one_expectation(self) -> "TextParams":
         if (self.expected is None) == (self.expected_at is None):
             raise ValueError("give either expected or expected_at")
+        if self.expected_at is not None and path_parts(self.expected_at)[0] not in ("golden", "initial", "knobs"):
+            raise ValueError("expected_at must begin with golden, initial or knobs")
+        if self.match == "regex" and self.expected is None:
+            raise ValueError("regex takes its pattern from expected: text of a task is no pattern")
+        wanted = float if self.match == "number" else str
+        if self.expected is not None and not isinstance(self.expected, wanted):
+            kind = "number" if self.match == "number" else "text in quotes"
+            raise ValueError(f"expected of {self.match} must be a {kind}, not {self.expected!r}")
+        if self.match == "regex":
+            compiled(str(self.expected))
         return self
 
 
@@ -157,14 +149,6 @@ GraderParams = Annotated[
     Field(discriminator="kind"),
 ]
 """One entry of `graders`."""
-
-
-def entry_keys(kind: str) -> list[str]:
-    """Keys that an entry of `kind` may have; empty for an unknown kind."""
-    kinds = get_args(get_args(GraderParams)[0])
-    return [
-        key for entry in kinds if kind in get_args(entry.model_fields["kind"].annotation) for key in entry.model_fields
-    ]
 
 
 class RewardParams(Section):

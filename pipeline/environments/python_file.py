@@ -1,15 +1,13 @@
 """An environment from a Python file of the user: the file's one public class that has `reset`."""
 
-import hashlib
-import importlib.util
 import inspect
-import sys
 from pathlib import Path
 from types import ModuleType
 
 from pipeline.environments.base import Environment
 from pipeline.environments.foreign import adapt
 from pipeline.errors import InputError
+from pipeline.user_file import run_file
 
 
 def load_python(path: Path) -> type[Environment]:
@@ -17,40 +15,12 @@ def load_python(path: Path) -> type[Environment]:
 
     Raises InputError when the file cannot be run, or has no such class or several.
     """
-    cls = _only_class(path, _run(path))
+    cls = _only_class(path, run_file(path))
     if issubclass(cls, Environment):
         return cls
     if not inspect.isfunction(getattr(cls, "get_reward", None)):
         raise InputError(f"{path}: class {cls.__name__} has no method get_reward, so that nothing says how a try went")
     return adapt(cls)
-
-
-def _run(path: Path) -> ModuleType:
-    name = f"rehearsal_own_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # type hints and dataclasses of the file look their module up here
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise InputError(f"{path}{_line(error)}: cannot be run: {type(error).__name__}: {error}") from error
-    return module
-
-
-def _line(error: BaseException) -> str:
-    """`:12`, the line of the user's file at which it went wrong, where that is known."""
-    if isinstance(error, SyntaxError):
-        return f":{error.lineno}"
-    lines = []
-    trace = error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_globals.get("__name__", "").startswith("rehearsal_own_"):
-            lines.append(trace.tb_lineno)
-        trace = trace.tb_next
-    return f":{lines[-1]}" if lines else ""
 
 
 def _only_class(path: Path, module: ModuleType) -> type:

@@ -1,22 +1,18 @@
 """All graders of a run, as one.
 
-Graders of single episodes speak when the episode ends, those of groups when all tries of a task are at hand. Whatever
-the number of workers, grades come in the order of the entries in params.
+Graders of single episodes speak when the episode ends, those of groups when all tries of a task are at hand.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+from pipeline.errors import GraderFault
 from pipeline.grader_params import GraderEntry
 from pipeline.graders.verdict import verdict
 from pipeline.graders.view import Grader, GroupGrader, View
 from pipeline.records import Grade
 from pipeline.tables import dumps
 
-Item = TypeVar("Item")
-Found = TypeVar("Found")
 Grades = tuple[Grade, ...]
 
 
@@ -29,9 +25,8 @@ class Panel:
 
     @property
     def fingerprint(self) -> str:
-        """Canonical text of all entries: finished work is keyed by it."""
-        entries = (*(grader.params for grader in self.singles), *(grader.params for grader in self.groups))
-        return dumps([entry.model_dump(mode="json") for entry in entries])
+        """Canonical text of the entries for single episodes: episodes that were played and graded are kept by it."""
+        return dumps([grader.params.model_dump(mode="json") for grader in self.singles])
 
     def grade(self, views: Sequence[View]) -> list[Grades]:
         """For each episode, in order, the grades of all graders of single episodes."""
@@ -47,17 +42,23 @@ def _side_by_side(columns: Sequence[Sequence[Grades]], length: int) -> list[Grad
 
 
 def _each(grader: Grader, views: Sequence[View]) -> list[Grades]:
-    def one(view: View) -> Grades:
-        return _unheard(grader.params, view) if _skips(grader.params, view) else grader.grade(view)
+    return [_one(grader, view) for view in views]
 
-    return _map(one, views, grader.params.workers())
+
+def _one(grader: Grader, view: View) -> Grades:
+    if _skips(grader.params, view):
+        return _unheard(grader.params, view, view.fault)
+    try:
+        return grader.grade(view)
+    except GraderFault as fault:
+        return _unheard(grader.params, view, str(fault))
 
 
 def _grouped(grader: GroupGrader, views: Sequence[View]) -> list[Grades]:
     rows = [row for row, view in enumerate(views) if not _skips(grader.params, view)]
     judged = grader.grade_groups([views[row] for row in rows]) if rows else []
     found = dict(zip(rows, judged, strict=True))
-    return [found[row] if row in found else _unheard(grader.params, view) for row, view in enumerate(views)]
+    return [found[row] if row in found else _unheard(grader.params, view, view.fault) for row, view in enumerate(views)]
 
 
 def _skips(params: GraderEntry, view: View) -> bool:
@@ -68,15 +69,8 @@ def _concerned(params: GraderEntry, view: View) -> bool:
     return not params.environments or view.environment in params.environments
 
 
-def _unheard(params: GraderEntry, view: View) -> Grades:
+def _unheard(params: GraderEntry, view: View, reason: str) -> Grades:
     """Null grades of an episode that cannot be graded; none at all in an environment that is not the grader's."""
     if not _concerned(params, view):
         return ()
-    return tuple(verdict(params, None, view.fault, name=name) for name in params.gives())
-
-
-def _map(work: Callable[[Item], Found], items: Sequence[Item], workers: int) -> list[Found]:
-    if workers == 1 or len(items) < 2:
-        return [work(item) for item in items]
-    with ThreadPoolExecutor(max_workers=min(workers, len(items))) as pool:
-        return list(pool.map(work, items))
+    return tuple(verdict(params, None, reason, name=name) for name in params.gives())

@@ -12,7 +12,7 @@ from typing import Protocol
 from pipeline.grader_params import GraderEntry
 from pipeline.records import Grade, JsonObject, Message, Rollout, StopReason, Task, ToolCall, Trace, TraceStatus
 
-BROKEN = (StopReason.ENVIRONMENT_ERROR, StopReason.TIMEOUT, StopReason.CANCELLED)
+BROKEN = (StopReason.ENVIRONMENT_ERROR, StopReason.TIMEOUT, StopReason.USER_ERROR, StopReason.CANCELLED)
 """Ends that are not the agent's doing: nothing about such an episode can be graded."""
 
 
@@ -69,7 +69,7 @@ class Grader(Protocol):
     def grade(self, view: View) -> tuple[Grade, ...]:
         """One grade of the episode (`turn` None) for each of `params.gives()`, and any number of grades on turns.
 
-        Never called with a view that has a `fault`. What cannot be had is a grade without a score, never an exception.
+        Never called with a view that has a `fault`. Raises GraderFault, and nothing else, when no grade can be had.
         """
 
 
