@@ -15,6 +15,7 @@ from pipeline.errors import ParamsError
 from pipeline.grader_params import RewardParams, check_names
 from pipeline.judge_params import AnyGraderParams
 from pipeline.params_faults import explain
+from pipeline.remote.endpoint import Endpoint
 from pipeline.section import Count, Positive, Rate, Section, Share
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
@@ -59,6 +60,8 @@ class SynthesizeParams(Section):
     eval: Positive
     outside: Count
     demos: Count
+    asides: Share
+    contradictions: Share
 
 
 class CurateParams(Section):
@@ -133,6 +136,7 @@ class RolloutParams(Section):
     temperature: Rate
     tool_timeout: Rate
     inject: InjectParams
+    user: Endpoint | None = None
 
 
 class ProfileParams(Section):

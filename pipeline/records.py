@@ -20,7 +20,7 @@ JsonObject = dict[str, Any]
 
 
 class StopReason(StrEnum):
-    """Why a rollout ended. The last three carry null grades."""
+    """Why a rollout ended. The last four carry null grades."""
 
     FINISHED = "finished"
     """The agent ended the episode itself: by a final answer or by a tool that closes the case."""
@@ -36,6 +36,8 @@ class StopReason(StrEnum):
     """The environment broke; not the agent's doing."""
     TIMEOUT = "timeout"
     """The environment or the engine did not answer in time."""
+    USER_ERROR = "user_error"
+    """The simulated user failed or broke its instructions; not the agent's doing."""
     CANCELLED = "cancelled"
     """The run was stopped from outside."""
 
@@ -134,7 +136,8 @@ class Demo:
     tools: tuple[JsonObject, ...]
     harness_hash: str
     outcome: float
-    process: float
+    process: float | None
+    """None where the environment grades no process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,7 @@ class Turn:
     policy_version: int
     message: Message
     tool_results: tuple[Message, ...] = ()
+    """What answered the turn: its tools, or a simulated user when it called none."""
     observation_ids: tuple[int, ...] = ()
     """Tokens of the environment's answer as the model saw them, up to the next turn's first sampled token."""
     state_hash: str = ""

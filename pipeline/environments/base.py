@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from pipeline.environments.users import UserScript
 from pipeline.graders.reward import ECONOMY, OUTCOME, PROCEDURE, weighted
 from pipeline.records import Grade, GradeKind, JsonObject
 from pipeline.tables import dumps
@@ -43,6 +44,8 @@ class Environment:
         """Calls of the episode that never reached a tool: unreadable, unknown or with bad arguments."""
         self.said = ""
         """What the agent said in the turn by which it ended the episode; set by who plays it, for grades of text."""
+        self.user: UserScript | None = None
+        """Whom the agent may talk to in this episode: set anew, or to None, by each `reset` of a class that has one."""
 
     def reset(self, **task: Any) -> str | None:
         """Start the task given by keyword; returns text to append to the question, or None."""

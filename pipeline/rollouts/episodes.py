@@ -10,9 +10,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pipeline.environments import Environment
+from pipeline.environments.model_user import Users
 from pipeline.environments.tools import EnvironmentFault, ToolAnswer, call_tool, reset_arguments
+from pipeline.environments.users import User, UserFault
 from pipeline.params import RolloutParams
 from pipeline.records import Grade, JsonObject, Message, Rollout, StopReason, Task, ToolCall, Turn
+from pipeline.remote.memory import Memory
 from pipeline.rollouts.engine import Engine, Sampled
 from pipeline.rollouts.harness import Harness
 from pipeline.rollouts.inject import Injection
@@ -43,6 +46,7 @@ class Episode:
     policy_version: int
     environment: Environment
     injection: Injection
+    users: Users
     prompt_ids: list[int] = field(default_factory=list)
     turns: list[Turn] = field(default_factory=list)
     stop: StopReason | None = None
@@ -50,6 +54,9 @@ class Episode:
     _context: int = 0
     _malformed: int = 0
     _calls: int = 0
+    _user: User | None = None
+    _patience: int = 0
+    """Answers that the user has left."""
 
     def open(self) -> None:
         """Reset the environment and render the prompt; may stop the episode before its first turn."""
@@ -57,8 +64,12 @@ class Episode:
         try:
             added = _environments_own(lambda: self.environment.reset(**reset_arguments(self.task)))
             question += added or ""
+            if (script := self.environment.user) is not None:
+                self._user, self._patience = self.users.of(script, question, self.task.task_id), script.max_turns
         except EnvironmentFault as fault:
             self._break(fault)
+        except UserFault as fault:
+            self._blame_user(fault)
         self.prompt_ids = self.harness.prompt_ids(question)
         self._context = len(self.prompt_ids)
         if self.stop is None and self._context >= self.limits.max_context:
@@ -102,9 +113,7 @@ class Episode:
             self.stop = StopReason.MAX_TOKENS if full else StopReason.CONTEXT_OVERFLOW
             return []
         if not message.tool_calls:
-            self.stop = StopReason.FINISHED
-            self.environment.said = message.content or ""
-            return []
+            return self._ask_user(message.content or "")
         results: list[Message] = []
         for call in message.tool_calls:
             self._call(call, results)
@@ -113,6 +122,23 @@ class Episode:
         if len(self.turns) + 1 >= self.limits.max_turns:
             self.stop = StopReason.MAX_TURNS
         return results
+
+    def _ask_user(self, said: str) -> list[Message]:
+        """What the user says to a turn without a call; the episode ends where there is no user, or it is done."""
+        self.environment.said = said
+        self._malformed = 0
+        try:
+            answer = None if self._user is None else self._user.answer(said)
+        except UserFault as fault:
+            self._blame_user(fault)
+            return []
+        if answer is None:
+            self.stop = StopReason.FINISHED
+            return []
+        self._patience -= 1
+        if self._patience <= 0 or len(self.turns) + 1 >= self.limits.max_turns:
+            self.stop = StopReason.MAX_TURNS
+        return [Message("user", answer)]
 
     def _call(self, call: ToolCall, results: list[Message]) -> None:
         try:
@@ -135,6 +161,9 @@ class Episode:
     def _break(self, fault: EnvironmentFault) -> None:
         self.stop = StopReason.TIMEOUT if fault.timed_out else StopReason.ENVIRONMENT_ERROR
         self.fault = str(fault)
+
+    def _blame_user(self, fault: UserFault) -> None:
+        self.stop, self.fault = StopReason.USER_ERROR, str(fault)
 
     def _state_hash(self) -> str:
         if self.fault:
@@ -176,17 +205,15 @@ def play(
         max_malformed=params.max_malformed, tool_timeout=params.tool_timeout,
     )  # fmt: skip
     degree = params.temperature if temperature is None else temperature
-    episodes = []
-    for task, number in tasks:
-        injection = Injection(params.inject, params.tool_timeout, f"{seed} {task.task_id} {number}")
-        episodes.append(_episode(places, task, number, limits, policy_version, injection))
-    for episode in episodes:
-        episode.open()
-    live = [episode for episode in episodes if episode.stop is None]
-    engine.converse(
-        [episode.prompt_ids for episode in live], lambda row, sampled: live[row].hear(sampled), seed=seed,
-        temperature=degree, max_new_tokens=limits.max_new_tokens, max_context=limits.max_context,
-    )  # fmt: skip
+    with Users(params.user, Memory()) as users:
+        episodes = [_episode(places, task, n, limits, policy_version, users, params, seed) for task, n in tasks]
+        for episode in episodes:
+            episode.open()
+        live = [episode for episode in episodes if episode.stop is None]
+        engine.converse(
+            [episode.prompt_ids for episode in live], lambda row, sampled: live[row].hear(sampled), seed=seed,
+            temperature=degree, max_new_tokens=limits.max_new_tokens, max_context=limits.max_context,
+        )  # fmt: skip
     sampling = {
         "seed": seed, "temperature": degree, "max_turns": limits.max_turns, "max_new_tokens": limits.max_new_tokens,
         "max_context": limits.max_context,
@@ -195,10 +222,12 @@ def play(
 
 
 def _episode(
-    places: Places, task: Task, number: int, limits: Limits, policy_version: int, injection: Injection
-) -> Episode:
+    places: Places, task: Task, number: int, limits: Limits, policy_version: int, users: Users, params: RolloutParams,
+    seed: int,
+) -> Episode:  # fmt: skip
     place = places.of(task)
-    return Episode(task, number, place.harness, limits, policy_version, place.world.factory(), injection)
+    injection = Injection(params.inject, params.tool_timeout, f"{seed} {task.task_id} {number}")
+    return Episode(task, number, place.harness, limits, policy_version, place.world.factory(), injection, users)
 
 
 def _environments_own(work: Callable[[], T]) -> T:

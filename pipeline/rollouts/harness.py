@@ -115,7 +115,7 @@ class Harness:
 
         `results` are the tool messages (or any others) that answer the turn, in order.
         """
-        frame = self._frame(len(results))
+        frame = [] if any(message.role != "tool" for message in results) else self._frame(len(results))
         if not frame:
             return self._ids(self._between(results))
         contents = [self._clean.text(message.content or "") for message in results]
@@ -194,9 +194,10 @@ class Harness:
         return pieces if actual == "".join(p + c for p, c in zip(pieces, [*contents, ""], strict=True)) else []
 
     def _between(self, results: Sequence[Message]) -> str:
-        before = self.render(_PROBE[:2])
+        answered = (_PROBE[0], _PROBE[1 if all(message.role == "tool" for message in results) else -1])
+        before = self.render(answered)
         cut = before.rfind(self.eos_token) + len(self.eos_token)
-        whole = self.render([*_PROBE[:2], *results], generation_prompt=True)
+        whole = self.render([*answered, *results], generation_prompt=True)
         if not whole.startswith(before[:cut]):
             raise self._mask_error("it renders earlier turns differently once later ones follow")
         return whole[cut:]
