@@ -10,7 +10,7 @@ MAX_ROWS = 200
 """Rows that one `rows` column may create."""
 
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
-Expr = Annotated[str, Field(min_length=1, max_length=1000)]
+Expr = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra={"format": "cel"})]
 """An expression in CEL, the Common Expression Language (https://cel.dev)."""
 Bound = int | Expr
 Scalar = bool | int | float | str
