@@ -31,6 +31,8 @@ _ROLE = (
 _MARKUP = re.compile(
     r"</?tool_call>|</?tool_response>|<\|\w+\|>|^\s*(?:assistant|agent|system|tool)\s*:", re.IGNORECASE
 )
+_TOKEN = re.compile(r"(<(?=[|/\w])|\[(?=/?[A-Z_]+\]))")
+"""Where a control token of the user's model may begin; a space behind the bracket makes it plain text."""
 _CODE = re.compile(r"[^\W_]+(?:[-_/][^\W_]+)+|\w*\d{3,}\w*")
 """Looks like a number or an identifier, such as W-1234 or 20417."""
 
@@ -61,7 +63,7 @@ class ModelUser:
             raise UserFault(f"simulated user: {Fault.OVER_BUDGET.value}: the budget of one episode is spent")
         self._heard += f"\n{said}"
         self._asked |= set(self._script.asked_for(said))
-        self._talk.append({"role": "user", "content": said or "(the agent says nothing)"})
+        self._talk.append({"role": "user", "content": _TOKEN.sub(r"\1 ", said) or "(the agent says nothing)"})
         answer = ask_for(self._chat, Said, self._talk, self._complain)
         self._spent += answer.usage
         if answer.value is None:

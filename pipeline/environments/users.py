@@ -88,7 +88,7 @@ class UserScript(Section):
 
     def questions(self, said: str) -> list[str]:
         """Sentences that ask for something."""
-        sentences = re.findall(r"[^.?!\n]+[.?!]*", said)
+        sentences = re.split(r"(?<=[.?!])\s+|\n\s*\n", said)
         return [one for one in sentences if one.rstrip().endswith("?") or _words(self.asking).search(one)]
 
 
