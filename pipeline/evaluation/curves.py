@@ -13,6 +13,11 @@ Curve = Sequence[tuple[float, float]]
 _WIDTH = 430
 _BIN = 0.02
 """Spreads closer than this share a mark."""
+_LINES: tuple[tuple[str, str, tuple[float, float] | None], ...] = (
+    ("rl", "o", None), ("rft", "^", None), ("sft", "D", None), ("base", "s", (4, 2)), ("ink", "v", (4, 2)),
+    ("muted", "P", (4, 2)),
+)  # fmt: skip
+"""Colour, mark and dashes of the n-th line, where lines have no meaning of their own."""
 _VERDICTS = {
     "signal": ("kept", "o", "rl"), "solved_share": ("kept, always solved", "P", "rl"),
     "no_spread": ("no spread", "x", "base"), "below_window": ("too hard", "v", "rft"),
@@ -50,6 +55,22 @@ def rl_progress(reward: Curve, outcome: Curve, valid: Curve, flat: Curve) -> str
             above.legend(loc="lower right")
         below.set_xlabel("generation step")
         return inline(figure, "rl", "Reward and validation pass rate of reinforcement learning over its steps")
+
+
+def environments(curves: Mapping[str, Curve]) -> str:
+    """pass@1 on valid over generation steps, one line for each environment, as an inline `<svg>`."""
+    with drawing():
+        figure, (axes,) = canvas(_WIDTH, 250)
+        for place, (name, curve) in enumerate(curves.items()):
+            colour, marker, dashes = _LINES[place % len(_LINES)]
+            _line(axes, curve, colour, name, marker, dashes)
+        axes.set_ylim(0, 1.02)
+        axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
+        axes.set_xlabel("generation step")
+        axes.set_ylabel("pass@1, valid tasks")
+        if axes.lines:
+            figure.legend(loc="outside lower center", ncols=3)
+        return inline(figure, "environments", "Validation pass rate of each environment over the steps of practice")
 
 
 def spread(groups: Sequence[tuple[float, float, str]]) -> str:

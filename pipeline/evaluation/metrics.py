@@ -20,7 +20,7 @@ from pipeline.rows import Row, grades_from_json
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-COLUMNS = ("task_id", "template", "try_index", "stop_reason", "grades", "turn_count", "token_count")
+COLUMNS = ("task_id", "environment", "template", "try_index", "stop_reason", "grades", "turn_count", "token_count")
 """Columns of `records.ROLLOUTS` that `collect` reads."""
 
 
@@ -28,6 +28,7 @@ COLUMNS = ("task_id", "template", "try_index", "stop_reason", "grades", "turn_co
 class Try:
     """What one rollout came to."""
 
+    environment: str
     template: str
     success: bool | None
     process: float | None
@@ -41,6 +42,7 @@ class TaskScores:
     """One model's tries of T tasks, sorted by task_id. Arrays are over the T tasks."""
 
     task_ids: tuple[str, ...]
+    environments: tuple[str, ...]
     templates: tuple[str, ...]
     tries_T: Ints
     """Tries made."""
@@ -68,7 +70,7 @@ def collect(rows: Iterable[Row], success_at: float) -> TaskScores:
         numbers.setdefault(task, []).append(number)
     groups = [[found[task, number] for number in made] for task, made in numbers.items()]
     return TaskScores(
-        tuple(numbers), tuple(group[0].template for group in groups),
+        tuple(numbers), tuple(group[0].environment for group in groups), tuple(group[0].template for group in groups),
         np.array([len(group) for group in groups], dtype=np.int64),
         np.array([sum(one.success is not None for one in group) for group in groups], dtype=np.int64),
         np.array([sum(one.success is True for one in group) for group in groups], dtype=np.int64),
@@ -106,8 +108,9 @@ def _all_drawn(n_T: Ints, marked_T: Ints, k: int) -> Floats:
 def _try(row: Row, success_at: float) -> Try:
     grades = grades_from_json(row["grades"])
     reached, way = outcome(grades), process(grades)
+    known = reached is not None and isfinite(reached)
     return Try(
-        row["template"], None if reached is None or not isfinite(reached) else success(grades, success_at),
+        row["environment"], row["template"], success(grades, success_at) if known else None,
         way if way is not None and isfinite(way) else None, row["stop_reason"], row["turn_count"], row["token_count"],
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from pipeline.evaluation.metrics import TaskScores
 from pipeline.evaluation.outside import outside_rows, outside_sentence
 from pipeline.evaluation.story import (
     difference_rows,
+    environment_rows,
     headline,
     percent,
     points,
@@ -39,6 +40,7 @@ def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, s
     rows = {split: _rows(models, params, seed) for split, models in inputs.scores.items()}
     scores = inputs.scores["eval"]
     templates = template_rows(scores["sft"], scores["rl"], bootstrap_of(params, seed))
+    worlds = environment_rows(scores["sft"], scores["rl"], bootstrap_of(params, seed))
     outside = outside_rows(inputs.outside, bootstrap_of(params, seed))
     return _jinja().get_template("page.html.jinja").render(
         light=Markup(css(LIGHT)), dark=Markup(css(DARK)), seed=seed, tries=params.tries, k=params.k,
@@ -49,7 +51,7 @@ def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, s
         filter_facts=filter_facts(inputs.metrics["filter"]), rl_facts=rl_facts(inputs.metrics["rl"]),
         sft_facts=sft_facts(inputs.metrics["sft"]), rft_facts=rft_facts(inputs.metrics["rft"]),
         pairs=pick_pairs(inputs, success_at), outside=outside, outside_sentence=outside_sentence(outside),
-        **_charts(inputs, comparison, templates),
+        worlds=worlds, means=_means(rows["eval"]), **_charts(inputs, comparison, templates, worlds),
     )  # fmt: skip
 
 
@@ -69,8 +71,12 @@ def _jinja() -> Environment:
     return jinja
 
 
-def _charts(inputs: Inputs, comparison: dict[str, Any], templates: list[charts.TemplateRow]) -> dict[str, Markup]:
+def _charts(
+    inputs: Inputs, comparison: dict[str, Any], templates: list[charts.TemplateRow], worlds: list[charts.TemplateRow]
+) -> dict[str, Markup]:
+    named = {row.template: inputs.points("rl", "step", f"valid_pass_at_1_{row.template}") for row in worlds}
     drawn = {
+        "environment_chart": curves.environments(named) if worlds else "",
         "comparison_chart": charts.comparison(comparison["models"]),
         "template_chart": charts.by_template(templates),
         "sft_chart": curves.sft_loss(*(inputs.points("sft", "step", name) for name in ("train_loss", "valid_loss"))),
@@ -88,6 +94,11 @@ def _charts(inputs: Inputs, comparison: dict[str, Any], templates: list[charts.T
 def _rows(models: dict[str, TaskScores], params: EvaluateParams, seed: int) -> list[dict[str, Any]]:
     rows = [{"model": model, **summarise(scores, params, seed)} for model, scores in models.items()]
     return [row | {"interval": span(row["ci_low"], row["ci_high"])} for row in rows]
+
+
+def _means(rows: list[dict[str, Any]]) -> dict[str, float | None]:
+    """Each model's mean over environments."""
+    return {row["model"]: row["environment_mean"] for row in rows}
 
 
 def _endings(models: dict[str, TaskScores]) -> list[tuple[str, list[float]]]:

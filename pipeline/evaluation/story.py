@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pipeline.evaluation.by_environment import environments, label, only
 from pipeline.evaluation.charts import LABELS, TemplateRow
 from pipeline.evaluation.intervals import Bootstrap, paired_difference
 from pipeline.evaluation.metrics import TaskScores, mean_known, pass_at_k
@@ -91,12 +92,15 @@ def difference_rows(differences: Mapping[str, Mapping[str, float | None]]) -> li
 
 def template_rows(sft: TaskScores, rl: TaskScores, how: Bootstrap) -> list[TemplateRow]:
     """RL against SFT in each template, the largest gain first."""
-    rows = []
-    for template in sorted({*sft.templates, *rl.templates}):
-        gain = paired_difference(rl, sft, how, template)
-        rates = [_rate(scores, template) for scores in (sft, rl)]
-        rows.append(TemplateRow(template, gain.tasks, rates[0], rates[1], gain.mean, gain.low, gain.high))
+    names = environments(sft, rl)
+    rows = [row for name in names for row in _template_rows(name, len(names) > 1, only(sft, name), only(rl, name), how)]
     return sorted(rows, key=lambda row: -(row.difference if row.difference is not None else -2))
+
+
+def environment_rows(sft: TaskScores, rl: TaskScores, how: Bootstrap) -> list[TemplateRow]:
+    """RL against SFT in each environment by name; none where there is only one."""
+    names = environments(sft, rl)
+    return [_row(name, only(sft, name), only(rl, name), how, None) for name in names] if len(names) > 1 else []
 
 
 def template_sentence(rows: Sequence[TemplateRow]) -> str:
@@ -109,6 +113,17 @@ def template_sentence(rows: Sequence[TemplateRow]) -> str:
     )
 
 
-def _rate(scores: TaskScores, template: str) -> float | None:
-    chosen = [kind == template for kind in scores.templates]
+def _template_rows(name: str, several: bool, sft: TaskScores, rl: TaskScores, how: Bootstrap) -> list[TemplateRow]:
+    templates = sorted({*sft.templates, *rl.templates})
+    return [_row(label(name, template, several), sft, rl, how, template) for template in templates]
+
+
+def _row(shown: str, sft: TaskScores, rl: TaskScores, how: Bootstrap, template: str | None) -> TemplateRow:
+    gain = paired_difference(rl, sft, how, template)
+    rates = [_rate(scores, template) for scores in (sft, rl)]
+    return TemplateRow(shown, gain.tasks, rates[0], rates[1], gain.mean, gain.low, gain.high)
+
+
+def _rate(scores: TaskScores, template: str | None) -> float | None:
+    chosen = [template in (None, kind) for kind in scores.templates]
     return mean_known(pass_at_k(scores.graded_T[chosen], scores.successes_T[chosen], 1))

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.evaluation.by_environment import environment_mean, environments, label, null_rate, only
 from pipeline.evaluation.intervals import Bootstrap, Interval, bootstrap_mean, paired_difference
 from pipeline.evaluation.metrics import TaskScores, mean_known, pass_at_k, pass_hat_k
 from pipeline.params import EvaluateParams
@@ -35,8 +36,9 @@ def figures(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str, 
 
 
 def summarise(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str, Any]:
-    """All of metrics/eval/<model>-<split>.json: `figures`, counts of what is missing, endings, and each template."""
+    """All of metrics/eval/<model>-<split>.json: `figures`, what is missing, endings, each environment and template."""
     tries = len(scores.tries)
+    parts = by_environment(scores, params, seed)
     return {
         **figures(scores, params, seed),
         "tasks": len(scores.task_ids),
@@ -44,16 +46,37 @@ def summarise(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str
         "tasks_below_k": int((scores.graded_T < params.k).sum()),
         "rollouts": tries,
         "null_rollouts": tries - int(scores.graded_T.sum()),
-        "null_rate": rounded(1 - int(scores.graded_T.sum()) / tries) if tries else None,
+        "null_rate": rounded(null_rate(scores)),
         "turns": rounded(_mean([one.turns for one in scores.tries])),
         "tokens": rounded(_mean([one.tokens for one in scores.tries])),
         "stop_reasons": dict(sorted(Counter(one.stop_reason for one in scores.tries).items())),
+        "environment_mean": rounded(environment_mean(parts)),
+        "by_environment": parts,
         "by_template": by_template(scores, params, seed),
     }
 
 
+def by_environment(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str, dict[str, float | int | None]]:
+    """Per environment: tasks, `figures` but for n and k, and the share of tries that it broke."""
+    found = {}
+    for name in environments(scores):
+        mine = only(scores, name)
+        shown = {key: value for key, value in figures(mine, params, seed).items() if key not in ("n", "k")}
+        found[name] = {"tasks": len(mine.task_ids), **shown, "null_rate": rounded(null_rate(mine))}
+    return found
+
+
 def by_template(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str, dict[str, float | int | None]]:
     """Per template: tasks, pass_at_1 with its interval, pass_hat_k, process."""
+    names = environments(scores)
+    return {
+        label(name, template, len(names) > 1): figures
+        for name in names
+        for template, figures in _templates(only(scores, name), params, seed).items()
+    }
+
+
+def _templates(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str, dict[str, float | int | None]]:
     at_1 = pass_at_k(scores.graded_T, scores.successes_T, 1)
     hat_k = pass_hat_k(scores.graded_T, scores.successes_T, params.k)
     found: dict[str, dict[str, float | int | None]] = {}
@@ -79,6 +102,18 @@ def compare(models: Mapping[str, TaskScores], params: EvaluateParams, seed: int)
             if better in models and worse in models
         },
     }
+
+
+def compare_environments(models: Mapping[str, TaskScores], params: EvaluateParams, seed: int) -> dict[str, Any]:
+    """`compare` within each environment, and each model's mean over environments; empty where there is only one."""
+    names = environments(*models.values())
+    if len(names) < 2:
+        return {}
+    found = {
+        name: compare({model: only(scores, name) for model, scores in models.items()}, params, seed) for name in names
+    }
+    means = {model: environment_mean({name: found[name]["models"][model] for name in names}) for model in models}
+    return {"environments": found, "environment_mean": {model: rounded(mean) for model, mean in means.items()}}
 
 
 def interval_json(interval: Interval) -> dict[str, float | None]:

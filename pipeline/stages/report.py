@@ -11,7 +11,7 @@ from pipeline.evaluation.charts import summary_file
 from pipeline.evaluation.inputs import load_inputs
 from pipeline.evaluation.outside import ALL, outside_json, outside_rows
 from pipeline.evaluation.page import render
-from pipeline.evaluation.summary import bootstrap_of, compare
+from pipeline.evaluation.summary import bootstrap_of, compare, compare_environments
 from pipeline.params import Params
 from pipeline.stages.common import stage_main
 from pipeline.tables import whole_file, write_json
@@ -29,7 +29,11 @@ def body(params: Params, run: Run) -> None:
     _write_text(PAGE, page)
     _write_text(CHART, summary_file(compared["eval"]["models"]))
     outside = outside_json(outside_rows(inputs.outside, bootstrap_of(params.evaluate, params.seed)))
-    write_json(Path("metrics/eval.json"), compared["eval"] | {"valid": compared["valid"], "outside": outside})
+    parts = {
+        split: compare_environments(scores, params.evaluate, params.seed) for split, scores in inputs.scores.items()
+    }
+    found = {split: compared[split] | parts[split] for split in compared}
+    write_json(Path("metrics/eval.json"), found["eval"] | {"valid": found["valid"], "outside": outside})
     run.log_metrics(_flat(compared["eval"]) | _outside(outside))
     run.log_artifact(PAGE)
     print(f"report     {PAGE}: open it in a browser", flush=True)

@@ -20,10 +20,16 @@ OUTSIDE = {"base": 0.7, "sft": 0.4, "rft": 0.4, "rl": 0.1}
 
 
 def lay_out(
-    root: Path, tasks: int = 36, tries: int = 8, hostile: str = "", skill: dict[str, float] = SKILL, outside: int = 8
+    root: Path,
+    tasks: int = 36,
+    tries: int = 8,
+    hostile: str = "",
+    skill: dict[str, float] = SKILL,
+    outside: int = 8,
+    environments: Sequence[str] = ("claims",),
 ) -> None:
     """Write every file that the report reads. `hostile` is put wherever outside text may stand."""
-    made = [_task(number, hostile) for number in range(tasks)]
+    made = [_task(number, hostile, environments[number % len(environments)]) for number in range(tasks)]
     write_parquet(root / "data/tasks/eval.parquet", map(task_to_row, made), TASKS)
     for model, level in skill.items():
         for split in ("valid", "eval"):
@@ -35,9 +41,9 @@ def lay_out(
     for stage, found in METRICS.items():
         write_json(root / f"metrics/{stage}.json", found)
     _write_csv(root / "plots/sft.csv", ("step", "train_loss", "valid_loss"), _losses())
-    _write_csv(
-        root / "plots/rl.csv", ("step", "reward", "outcome", "valid_pass_at_1", "zero_spread_share"), _progress()
-    )
+    names = ("step", "reward", "outcome", "valid_pass_at_1", "zero_spread_share")
+    each = tuple(f"valid_pass_at_1_{name}" for name in environments) if len(environments) > 1 else ()
+    _write_csv(root / "plots/rl.csv", names + each, [(*row, *[row[3]] * len(each)) for row in _progress()])
     _write_csv(
         root / "plots/groups.csv", ("task_id", "template", "pass_rate", "reward_std", "kept", "reason"), _groups()
     )
@@ -48,10 +54,10 @@ METRICS: dict[str, dict[str, Any]] = {
 }
 
 
-def _task(number: int, hostile: str) -> Task:
+def _task(number: int, hostile: str, environment: str) -> Task:
     template = TEMPLATES[number % len(TEMPLATES)] + hostile
     question = f"Please settle claim C-{1000 + number} of customer K-{number}. {hostile}"
-    return Task(f"{number * 2654435761 % 2**32:08x}", "claims", template, "eval", number, question, {}, {}, (), {})
+    return Task(f"{number * 2654435761 % 2**32:08x}", environment, template, "eval", number, question, {}, {}, (), {})
 
 
 def _rollout(task: Task, number: int, model: str, split: str, level: float, hostile: str) -> Rollout:
@@ -67,7 +73,9 @@ def _rollout(task: Task, number: int, model: str, split: str, level: float, host
         Grade("procedure", "process", way, reason="2 of 3 checks were made before the decision"),
         Grade("economy", "process", way, reason="one needless call"),
     )
-    return Rollout(task.task_id, "claims", task.template, number, model, (1,), _turns(solved, hostile), grades, stop)
+    return Rollout(
+        task.task_id, task.environment, task.template, number, model, (1,), _turns(solved, hostile), grades, stop
+    )
 
 
 def _turns(solved: bool, hostile: str) -> tuple[Turn, ...]:
