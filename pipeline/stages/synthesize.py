@@ -3,19 +3,20 @@
 Beside these, tasks outside all environments, which only `evaluate` reads.
 """
 
-from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pipeline.environments.outside import outside_worlds
 from pipeline.environments.worlds import load_worlds
 from pipeline.errors import InputError
 from pipeline.params import Params
-from pipeline.records import DEMOS, TASKS, Split, Task
-from pipeline.rows import demo_to_row, task_to_row
+from pipeline.records import DEMOS, TASKS, Split
+from pipeline.rows import Row, demo_to_row, task_from_row, task_to_row
 from pipeline.stages.common import Progress, stage_main
 from pipeline.synthesis.demos import demonstrate
+from pipeline.synthesis.making import Order, Tally, make_rows, shares
 from pipeline.synthesis.outside import outside_tasks
-from pipeline.synthesis.tasks import unique_tasks
+from pipeline.synthesis.questions import Noise
 from pipeline.tables import write_json, write_parquet
 from pipeline.tracking import Run
 
@@ -25,31 +26,51 @@ DEMO_FILE = Path("data/demos.parquet")
 
 def body(params: Params, run: Run) -> None:
     """Make every split, then the demonstrations; write tables and counts."""
+    if params.synthesize.demos > params.synthesize.train:
+        raise InputError(
+            f"params.yaml: synthesize.demos is {params.synthesize.demos} but only {params.synthesize.train} train "
+            "tasks are made; lower it or raise synthesize.train"
+        )
+    worlds = load_worlds(params.environments)
     sizes: dict[Split, int] = {
         "train": params.synthesize.train, "valid": params.synthesize.valid, "eval": params.synthesize.eval,
     }  # fmt: skip
-    if params.synthesize.demos > sizes["train"]:
-        raise InputError(
-            f"params.yaml: synthesize.demos is {params.synthesize.demos} but only {sizes['train']} train tasks are "
-            "made; lower it or raise synthesize.train"
-        )
-    worlds = load_worlds(params.environments)
-    [world] = worlds.values()
-    progress = Progress("synthesize", sum(sizes.values()))
-    tasks: dict[Split, list[Task]] = {split: [] for split in sizes}
-    for split, count in sizes.items():
-        for task in unique_tasks(world, params.seed, split, count):
-            tasks[split].append(task)
-            progress(sum(len(made) for made in tasks.values()), split)
-    tasks["outside"] = list(outside_tasks(outside_worlds(), params.seed, params.synthesize.outside))
-    for split, made in tasks.items():
-        write_parquet(FOLDER / f"{split}.parquet", map(task_to_row, made), TASKS)
-    demos = list(demonstrate(worlds, tasks["train"][: params.synthesize.demos]))
-    write_parquet(DEMO_FILE, map(demo_to_row, demos), DEMOS)
-    templates = {split: dict(sorted(Counter(task.template for task in made).items())) for split, made in tasks.items()}
-    counts = {split: len(made) for split, made in tasks.items()} | {"demos": len(demos)}
-    write_json(Path("metrics/synthesize.json"), counts | {"templates": templates})
-    run.log_metrics(counts)
+    tallies = {split: Tally() for split in sizes}
+    to_show: list[Row] = []
+    for split, size in sizes.items():
+        rows = _noted(make_rows(_order(params, split, size), tallies[split]), Progress("synthesize", size), split)
+        first = to_show if split == "train" else None
+        sizes[split] = write_parquet(FOLDER / f"{split}.parquet", _first(rows, first, params.synthesize.demos), TASKS)
+    outside = outside_tasks(outside_worlds(), params.seed, params.synthesize.outside)
+    aside = write_parquet(FOLDER / "outside.parquet", map(task_to_row, outside), TASKS)
+    demos = demonstrate(worlds, map(task_from_row, to_show))
+    shown = write_parquet(DEMO_FILE, map(demo_to_row, demos), DEMOS)
+    counts = {"outside": aside, "demos": shown}
+    made = {
+        split: {"tasks": sizes[split], "templates": tally.templates, "rejected": tally.rejected}
+        for split, tally in tallies.items()
+    }
+    write_json(Path("metrics/synthesize.json"), made | counts)
+    run.log_metrics({str(split): size for split, size in sizes.items()} | counts)
+
+
+def _order(params: Params, split: Split, size: int) -> Order:
+    noise = Noise(params.synthesize.asides, params.synthesize.contradictions)
+    return Order(params.environments, split, shares(params.environments.names, size), params.seed, noise)
+
+
+def _noted(rows: Iterable[Row], progress: Progress, split: Split) -> Iterator[Row]:
+    for number, row in enumerate(rows, start=1):
+        progress(number, split)
+        yield row
+
+
+def _first(rows: Iterable[Row], kept: list[Row] | None, count: int) -> Iterator[Row]:
+    """Pass `rows` on, and put the first `count` into `kept`."""
+    for row in rows:
+        if kept is not None and len(kept) < count:
+            kept.append(row)
+        yield row
 
 
 if __name__ == "__main__":

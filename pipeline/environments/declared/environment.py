@@ -4,14 +4,13 @@
 and docstring say what the spec says, so that TRL and everybody else sees an ordinary environment.
 """
 
-import copy
 from typing import Any, ClassVar
 
 from pipeline.environments.base import Environment
 from pipeline.environments.declared.compiled import Compiled, CompiledTool
 from pipeline.environments.declared.judging import judge
 from pipeline.environments.declared.methods import check_value, tool_method
-from pipeline.environments.declared.scope import Scope, Tables
+from pipeline.environments.declared.scope import Scope, Tables, copy_tables
 from pipeline.errors import ToolError
 from pipeline.graders.state import grade_state
 from pipeline.graders.tool_calls import CallKey, Demand, grade_economy, grade_procedure
@@ -31,7 +30,7 @@ class DeclaredEnvironment(Environment):
     def reset(self, **task: Any) -> str | None:
         """Load `initial_state`, `golden_state` and `golden_calls` of a task; other keys are ignored."""
         self._initial: Tables = task["initial_state"]
-        self._tables: Tables = copy.deepcopy(task["initial_state"])
+        self._tables: Tables = copy_tables(task["initial_state"])
         self._golden: JsonObject = task["golden_state"]
         self._golden_calls: list[JsonObject] = list(task["golden_calls"])
         self._calls: list[CallKey] = []

@@ -17,12 +17,14 @@ def tool_method(name: str, tool: Tool) -> Callable[..., str]:
     """A method that hands its arguments to `DeclaredEnvironment._call`; no text of the spec is executed."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> str:
-        try:
-            bound = signature.bind(self, *args, **kwargs)
-        except TypeError as error:
-            self.refused += 1
-            raise ToolError(f"bad arguments: {error}") from error
-        return str(self._call(name, {key: value for key, value in bound.arguments.items() if key != "self"}))
+        if args or kwargs.keys() != annotations.keys():
+            try:
+                kwargs = dict(signature.bind(self, *args, **kwargs).arguments)
+            except TypeError as error:
+                self.refused += 1
+                raise ToolError(f"bad arguments: {error}") from error
+            del kwargs["self"]
+        return str(self._call(name, kwargs))
 
     annotations = {parameter: annotation(its) for parameter, its in tool.parameters.items()}
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -21,6 +21,17 @@ Tables = dict[str, dict[str, JsonObject]]
 """The state: table name to id to row."""
 
 
+def copy_tables(tables: Tables) -> Tables:
+    """A state that shares nothing with `tables`; rows hold plain values and lists of these."""
+    return {
+        name: {
+            key: {column: list(value) if isinstance(value, list) else value for column, value in row.items()}
+            for key, row in rows.items()
+        }
+        for name, rows in tables.items()
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class Alias:
     """One visible row: its table, and how it is reached; `parent` None means bound directly."""
