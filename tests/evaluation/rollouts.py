@@ -19,8 +19,8 @@ def row(
     grades = (Grade("outcome", "outcome", outcome), Grade("procedure", "process", way))
     stop = StopReason.ENVIRONMENT_ERROR if outcome is None else StopReason.FINISHED
     return {
-        "task_id": task, "environment": environment, "template": template, "try_index": number, "stop_reason": stop.value,
-        "grades": grades_to_json(grades), "turn_count": 3, "token_count": 30,
+        "task_id": task, "environment": environment, "template": template, "try_index": number,
+        "stop_reason": stop.value,        "grades": grades_to_json(grades), "turn_count": 3, "token_count": 30,
     }  # fmt: skip
 
 
