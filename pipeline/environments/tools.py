@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Thread
-from typing import Any
+from typing import Any, TypeVar
 
 import jsonschema
 from transformers.utils import get_json_schema
@@ -17,6 +17,8 @@ from transformers.utils.chat_template_utils import DocstringParsingException, Ty
 from pipeline.environments.base import Environment
 from pipeline.errors import InputError, RehearsalError, ToolError
 from pipeline.records import JsonObject, Task, ToolCall
+
+T = TypeVar("T")
 
 _SCHEMAS: dict[type[Environment], tuple[JsonObject, ...]] = {}
 _VALIDATORS: dict[type[Environment], dict[str, jsonschema.Draft202012Validator]] = {}
@@ -60,6 +62,16 @@ def call_tool(environment: Environment, call: ToolCall, timeout: float | None = 
         return ToolAnswer(_timed(environment, call.name, call.arguments or {}, limit), error=False)
     except ToolError as error:
         return ToolAnswer(f"error: {error}", error=True)
+
+
+def environments_own(work: Callable[[], T]) -> T:
+    """Run something of an environment; whatever it raises is its fault, not the agent's and not the pipeline's."""
+    try:
+        return work()
+    except EnvironmentFault:
+        raise
+    except Exception as error:
+        raise EnvironmentFault(f"{type(error).__name__}: {error}") from error
 
 
 def reset_arguments(task: Task) -> JsonObject:

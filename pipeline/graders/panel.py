@@ -37,6 +37,10 @@ class Panel:
         return _side_by_side([_grouped(grader, views) for grader in self.groups], len(views))
 
 
+NOBODY = Panel()
+"""No graders beside the environments' own."""
+
+
 def _side_by_side(columns: Sequence[Sequence[Grades]], length: int) -> list[Grades]:
     return [tuple(grade for column in columns for grade in column[row]) for row in range(length)]
 

@@ -100,8 +100,8 @@ def check_given(rule: RewardParams, given: Iterable[str]) -> None:
     absent = [name for name in rule.names() if name not in known]
     if absent:
         raise ParamsError(
-            f"params.yaml: reward: no rollout has a grade named {absent[0]!r}; known are {', '.join(known) or 'none'}; "
-            "correct weights and required, or add the grader to `graders` and make new rollouts"
+            f"params.yaml: reward: nothing gives a grade named {absent[0]!r}; known are {', '.join(known) or 'none'}; "
+            "correct weights and required, or add it to `graders`"
         )
 
 

@@ -142,7 +142,7 @@ def _turns(messages: Sequence[Message]) -> list[tuple[Message, list[Message]]]:
 def _made(turn: int, message: Message, answers: Sequence[Message]) -> list[Made]:
     """The turn's calls with their answers: by id where the answers carry it, else by place."""
     by_id = {answer.tool_call_id: answer.content for answer in answers if answer.tool_call_id}
-    loose = [answer.content for answer in answers if not answer.tool_call_id]
+    loose = [answer.content for answer in answers if answer.role == "tool" and not answer.tool_call_id]
     unnamed = (call for call in message.tool_calls if call.id not in by_id)
     placed = {id(call): content for call, content in zip_longest(unnamed, loose) if call is not None}
     return [Made(turn, call, by_id.get(call.id, placed.get(id(call)))) for call in message.tool_calls]

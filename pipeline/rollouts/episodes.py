@@ -5,23 +5,23 @@ endless turns) is answered, scored and stops the episode under its own reason; w
 rollout too, but leaves its grades null.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from pipeline.environments import Environment
 from pipeline.environments.model_user import Users
-from pipeline.environments.tools import EnvironmentFault, ToolAnswer, call_tool, reset_arguments
+from pipeline.environments.tools import EnvironmentFault, ToolAnswer, call_tool, environments_own, reset_arguments
 from pipeline.environments.users import User, UserFault
+from pipeline.graders.panel import NOBODY, Panel
+from pipeline.graders.view import View, view_of_rollout
 from pipeline.params import RolloutParams
 from pipeline.records import Grade, JsonObject, Message, Rollout, StopReason, Task, ToolCall, Turn
 from pipeline.remote.memory import Memory
 from pipeline.rollouts.engine import Engine, Sampled
+from pipeline.rollouts.grading import with_grades
 from pipeline.rollouts.harness import Harness
 from pipeline.rollouts.inject import Injection
 from pipeline.rollouts.places import Places
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Episode:
         """Reset the environment and render the prompt; may stop the episode before its first turn."""
         question = self.task.question
         try:
-            added = _environments_own(lambda: self.environment.reset(**reset_arguments(self.task)))
+            added = environments_own(lambda: self.environment.reset(**reset_arguments(self.task)))
             question += added or ""
             if (script := self.environment.user) is not None:
                 self._user, self._patience = self.users.of(script, question, self.task.task_id), script.max_turns
@@ -105,6 +105,17 @@ class Episode:
             try_index=self.try_index, model=model, prompt_ids=tuple(self.prompt_ids), turns=tuple(self.turns),
             grades=grades, stop_reason=self.stop, sampling=sampling,
         )  # fmt: skip
+
+    def view(self, rollout: Rollout) -> View:
+        """What graders see of the closed episode. An environment without a hash of its state has no state."""
+        state = None
+        if not self.fault:
+            try:
+                state = environments_own(lambda: self.environment.state() if self.environment.state_hash() else None)
+            except EnvironmentFault as fault:
+                self.fault = str(fault)
+        procedure = self.environment.procedure
+        return view_of_rollout(rollout, self.task, final_state=state, fault=self.fault, procedure=procedure)
 
     def _answer(self, sampled: Sampled, message: Message) -> list[Message]:
         """Run the turn's calls in order; sets `stop` where the episode ends with this turn."""
@@ -169,7 +180,7 @@ class Episode:
         if self.fault:
             return ""
         try:
-            return _environments_own(self.environment.state_hash)
+            return environments_own(self.environment.state_hash)
         except EnvironmentFault as fault:
             self._break(fault)
             return ""
@@ -177,7 +188,7 @@ class Episode:
     def _grades(self) -> tuple[Grade, ...]:
         if not self.fault:
             try:
-                return _environments_own(self.environment.grade)
+                return environments_own(self.environment.grade)
             except EnvironmentFault as fault:
                 self._break(fault)
         return tuple(Grade(name, kind, None, reason=self.fault) for name, kind in self.environment.gives)
@@ -194,8 +205,9 @@ def play(
     policy_version: int = 0,
     max_turns: int | None = None,
     temperature: float | None = None,
+    panel: Panel = NOBODY,
 ) -> list[Rollout]:
-    """Play each (task, try) once, side by side; rollouts in the order given.
+    """Play each (task, try) once, side by side, and have `panel` grade single episodes; rollouts in the order given.
 
     `max_turns` and `temperature` override those of `params`. Raises InputError for a task of an environment that
     `places` does not have.
@@ -218,7 +230,11 @@ def play(
         "seed": seed, "temperature": degree, "max_turns": limits.max_turns, "max_new_tokens": limits.max_new_tokens,
         "max_context": limits.max_context,
     }  # fmt: skip
-    return [episode.close(model, sampling | {"harness": episode.harness.hash}) for episode in episodes]
+    rollouts = [episode.close(model, sampling | {"harness": episode.harness.hash}) for episode in episodes]
+    if not panel.singles:
+        return rollouts
+    views = [episode.view(rollout) for episode, rollout in zip(episodes, rollouts, strict=True)]
+    return with_grades(rollouts, panel.grade(views))
 
 
 def _episode(
@@ -228,13 +244,3 @@ def _episode(
     place = places.of(task)
     injection = Injection(params.inject, params.tool_timeout, f"{seed} {task.task_id} {number}")
     return Episode(task, number, place.harness, limits, policy_version, place.world.factory(), injection, users)
-
-
-def _environments_own(work: Callable[[], T]) -> T:
-    """Run something of an environment; whatever it raises is its fault, not the agent's and not the pipeline's."""
-    try:
-        return work()
-    except EnvironmentFault:
-        raise
-    except Exception as error:
-        raise EnvironmentFault(f"{type(error).__name__}: {error}") from error

@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from pipeline.errors import InputError
+from pipeline.graders.panel import NOBODY, Panel
 from pipeline.graders.reward import outcome
 from pipeline.params import RolloutParams
 from pipeline.records import ROLLOUTS, SCHEMA_VERSION, Rollout, Task
 from pipeline.rollouts.engine import Engine
 from pipeline.rollouts.episodes import play
+from pipeline.rollouts.grading import grade_together
 from pipeline.rollouts.places import Places
 from pipeline.rows import rollout_from_row, rollout_to_row, task_to_row
 from pipeline.tables import dumps, read_parquet, write_parquet
@@ -40,8 +42,9 @@ def play_chunks(
     seed: int,
     work: Path,
     on_progress: OnProgress,
+    panel: Panel = NOBODY,
 ) -> list[Rollout]:
-    """Play `tries` rollouts of each task; rollouts in the order of tasks, then tries.
+    """Play `tries` rollouts of each task and have them graded; rollouts in the order of tasks, then tries.
 
     Finished chunks lie under `work`. Raises InputError when there is no task.
     """
@@ -49,18 +52,18 @@ def play_chunks(
         raise InputError("there are no tasks to play; run the stage that writes them with more tasks")
     all_tries = [(task, n) for task in tasks for n in range(tries)]
     chunks = [all_tries[start : start + params.chunk] for start in range(0, len(all_tries), params.chunk)]
-    folder = work / chunks_key(engine, places, all_tries, params, model, seed)
+    folder = work / chunks_key(engine, places, all_tries, params, model, seed, panel)
     _prune(work, folder.name)
     done: list[Rollout] = []
     for number, chunk in enumerate(chunks):
         path = folder / f"chunk-{number:05d}.parquet"
         rollouts = _finished(path)
         if rollouts is None:
-            rollouts = play(engine, places, chunk, params, model=model, seed=chunk_seed(seed, number))
+            rollouts = play(engine, places, chunk, params, model=model, seed=chunk_seed(seed, number), panel=panel)
             write_parquet(path, map(rollout_to_row, rollouts), ROLLOUTS)
         done += rollouts
         on_progress(len(done), f"mean outcome {mean_outcome(done)}")
-    return done
+    return grade_together(done, tasks, places, panel)
 
 
 def chunk_seed(seed: int, number: int) -> int:
@@ -69,8 +72,10 @@ def chunk_seed(seed: int, number: int) -> int:
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-def chunks_key(engine: Engine, places: Places, tries: Tries, params: RolloutParams, model: str, seed: int) -> str:
-    """16 hex digits of all that the rollouts depend on: weights, harnesses, tasks, params, seed, code."""
+def chunks_key(
+    engine: Engine, places: Places, tries: Tries, params: RolloutParams, model: str, seed: int, panel: Panel = NOBODY
+) -> str:
+    """16 hex digits of all that the rollouts depend on: weights, harnesses, tasks, params, seed, graders, code."""
     rows = [[task_to_row(task), n] for task, n in tries]
     shown = [
         [name, place.world.fingerprint, place.harness.hash, place.harness.prompt_ids("")]
@@ -78,7 +83,7 @@ def chunks_key(engine: Engine, places: Places, tries: Tries, params: RolloutPara
     ]
     parts = [
         engine.fingerprint, shown, rows, params.model_dump(mode="json"), model, seed,
-        SCHEMA_VERSION, code_hash(),
+        SCHEMA_VERSION, panel.fingerprint, code_hash(),
     ]  # fmt: skip
     return hashlib.sha256(dumps(parts).encode()).hexdigest()[:16]
 

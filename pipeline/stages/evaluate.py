@@ -14,6 +14,8 @@ from pipeline.environments.worlds import load_worlds
 from pipeline.errors import InputError, ParamsError
 from pipeline.evaluation.metrics import collect
 from pipeline.evaluation.summary import summarise
+from pipeline.graders.config import make_panel
+from pipeline.graders.panel import NOBODY
 from pipeline.params import Params
 from pipeline.records import ROLLOUTS, TASKS, Rollout, Task
 from pipeline.rollouts.places import Places
@@ -59,15 +61,16 @@ def arguments(argv: list[str]) -> tuple[str, str]:
 
 def _play(model: str, split: str, tasks: list[Task], params: Params) -> list[Rollout]:
     folder, name, how = Path("models") / model, f"{model}-{split}", params.rollouts
-    worlds = load_worlds(params.environments)
+    worlds, panel = load_worlds(params.environments), make_panel(params.graders)
     if split == OUTSIDE:
+        panel = NOBODY
         worlds, how = outside_worlds(), how.model_copy(update={"max_turns": min(OUTSIDE_TURNS, how.max_turns)})
     places = Places.load(folder, worlds)
     engine = TransformersEngine(load_model(folder), places.eos_id, places.pad_id, how.slots)
     progress = Progress(name, len(tasks) * params.evaluate.tries)
     return play_chunks(
         engine, places, tasks, params.evaluate.tries, how, model=model, seed=params.seed,
-        work=WORK / "evaluate" / name, on_progress=progress,
+        work=WORK / "evaluate" / name, on_progress=progress, panel=panel,
     )  # fmt: skip
 
 

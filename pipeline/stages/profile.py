@@ -10,9 +10,11 @@ from pathlib import Path
 
 from pipeline.environments.worlds import load_worlds
 from pipeline.errors import EmptyOutputError, InputError
+from pipeline.graders.config import make_panel
 from pipeline.graders.reward import outcome, success
 from pipeline.params import Params
 from pipeline.records import ROLLOUTS, TASKS, Rollout, StopReason, Task
+from pipeline.rollouts.grading import check_grades
 from pipeline.rollouts.places import Places
 from pipeline.rollouts.pool import play_chunks
 from pipeline.rollouts.transformers_engine import TransformersEngine
@@ -60,12 +62,14 @@ def summarise(rollouts: list[Rollout], success_at: float) -> dict[str, float]:
 
 
 def _play(tasks: list[Task], params: Params) -> list[Rollout]:
-    places = Places.load(MODEL, load_worlds(params.environments))
+    worlds = load_worlds(params.environments)
+    check_grades(params, worlds)
+    panel, places = make_panel(params.graders), Places.load(MODEL, worlds)
     engine = TransformersEngine(load_model(MODEL), places.eos_id, places.pad_id, params.rollouts.slots)
     progress = Progress(STAGE, len(tasks) * params.profile.tries)
     return play_chunks(
         engine, places, tasks, params.profile.tries, params.rollouts, model=MODEL.name, seed=params.seed,
-        work=WORK / STAGE, on_progress=progress,
+        work=WORK / STAGE, on_progress=progress, panel=panel,
     )  # fmt: skip
 
 

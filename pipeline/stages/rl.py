@@ -36,7 +36,7 @@ CODE = tuple(Path(pipeline.__file__).parent / room for room in ("training", "rol
 def body(params: Params, run: Run) -> None:
     """Write models/rl, data/ledger.parquet, metrics/rl.json and plots/rl.csv."""
     tasks, valid = read_tasks(TASKS_FILE), read_valid(VALID_FILE)
-    values = params.model_dump(include={"seed", "environments", "rollouts", "reward", "rl"})
+    values = params.model_dump(include={"seed", "environments", "rollouts", "graders", "reward", "rl"})
     folder = RunFolder(WORK / "rl" / run_key(values, [*CODE, TASKS_FILE, VALID_FILE, MODEL]))
     if (latest := folder.latest()) is not None:
         print(f"rl         goes on after generation step {int(latest.name)}", flush=True)

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.errors import EmptyOutputError
+from pipeline.graders.panel import NOBODY, Panel
 from pipeline.params import Params
 from pipeline.records import JsonObject, Rollout, Task
 from pipeline.rollouts.engine import Engine
 from pipeline.rollouts.episodes import play
+from pipeline.rollouts.grading import grade_together
 from pipeline.rollouts.places import Places
 from pipeline.training.collect import Group, collect, settle
 from pipeline.training.curriculum import TaskSampler, max_turns
@@ -42,6 +44,7 @@ class Practice:
     folder: RunFolder
     sampler: TaskSampler
     report: Report
+    panel: Panel = NOBODY
     history: list[HistoryRow] = field(default_factory=list)
     best_step: int = 0
     best_score: float = -1.0
@@ -104,10 +107,11 @@ class Practice:
         return better
 
     def _play(self, tries: Sequence[tuple[Task, int]], seed: int, done: int, cap: int) -> list[Rollout]:
-        return play(
+        rollouts = play(
             self.engine, self.places, tries, self.params.rollouts, model=NAME, seed=seed, policy_version=done,
-            max_turns=cap,
+            max_turns=cap, panel=self.panel,
         )  # fmt: skip
+        return grade_together(rollouts, [task for task, _ in tries], self.places, self.panel)
 
     def _score_valid(self) -> float:
         return score_valid(self.engine, self.places, self.valid, self.params)

@@ -15,6 +15,7 @@ import torch
 from trl import GRPOConfig
 
 from pipeline.environments.worlds import load_worlds
+from pipeline.graders.config import make_panel
 from pipeline.params import Params
 from pipeline.records import Task
 from pipeline.rollouts.places import Places
@@ -56,6 +57,7 @@ def train_rl(
     practice = Practice(
         engine=engine, places=places, tasks={one.task.task_id: one.task for one in tasks}, valid=valid,
         params=params, folder=folder, sampler=_sampler(tasks), report=report,
+        panel=make_panel(params.graders),
     )  # fmt: skip
     trainer = RehearsalTrainer(model, tokenizer, practice, grpo_config(params, folder))
     _run(trainer, folder)

@@ -109,7 +109,7 @@ def test_grades_of_turns_and_held_out_ones_stay_out_of_reward_and_process() -> N
 
 
 def test_a_weight_that_names_no_grade_tells_the_known_ones() -> None:
-    with pytest.raises(ParamsError, match=r"no rollout has a grade named 'tone'; known are outcome, procedure;"):
+    with pytest.raises(ParamsError, match=r"nothing gives a grade named 'tone'; known are outcome, procedure;"):
         check_given(rule(), ["procedure", "outcome"])
 
 
