@@ -36,6 +36,11 @@ class Rejected(StrEnum):
     """The question holds what the agent is to find out."""
 
 
+def is_declared(world: World) -> bool:
+    """Whether a world comes from a spec, so that tasks can be drawn from it and its procedure be followed."""
+    return issubclass(world.factory, DeclaredEnvironment)
+
+
 def compiled_of(world: World) -> Compiled:
     """The spec of a declared world. Raises SpecError for one that is written in Python."""
     if not issubclass(world.factory, DeclaredEnvironment):
