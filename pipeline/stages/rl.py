@@ -29,7 +29,8 @@ from pipeline.training.run_folder import RunFolder, run_key
 MODEL = Path("models/sft")
 TASKS_FILE = Path("data/rl_tasks.parquet")
 VALID_FILE = Path("data/tasks/valid.parquet")
-CODE = tuple(Path(pipeline.__file__).parent / room for room in ("training", "rollouts", "environments", "graders"))
+ROOMS = ("training", "rollouts", "environments", "graders", "condition.py")
+CODE = tuple(Path(pipeline.__file__).parent / room for room in ROOMS)
 """Code that a checkpoint hangs on."""
 
 
