@@ -1,7 +1,6 @@
 """params.yaml as validated, frozen models.
 
-Every value has one place and one type. An unknown key is an error with a did-you-mean; a wrong value names its path
-(`rl.learning_rate`), what was found and what is allowed.
+Every value has one place and one type. An unknown key is an error with a did-you-mean, a wrong value names its path.
 """
 
 from pathlib import Path
@@ -15,7 +14,7 @@ from pipeline.errors import ParamsError
 from pipeline.grader_params import RewardParams, check_names
 from pipeline.judge_params import AnyGraderParams
 from pipeline.params_faults import explain
-from pipeline.remote.endpoint import Endpoint
+from pipeline.remote.endpoint import Endpoint, TeacherParams
 from pipeline.section import Count, Positive, Rate, Section, Share
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]*$")]
@@ -62,6 +61,7 @@ class SynthesizeParams(Section):
     demos: Count
     asides: Share
     contradictions: Share
+    teacher: TeacherParams | None = None
 
 
 class CurateParams(Section):

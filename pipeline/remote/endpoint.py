@@ -73,3 +73,16 @@ class Endpoint(Section):
         if any(name.lower().replace("-", "_") in ("api_key", "apikey", "key", "authorization") for name in value):
             raise ValueError("must hold no key; name the variable of the key in `key_env`")
         return value
+
+
+class TeacherParams(Endpoint):
+    """A model that demonstrates train tasks. Its budget is for all of its runs."""
+
+    tasks: Positive
+    """Train tasks it plays, those behind the ones with a golden demonstration."""
+    tries: Positive = 1
+    """Runs of each; above 1 only a temperature above 0 makes them differ."""
+    max_turns: Positive = 30
+    """Answers after which a run is given up."""
+    tool_timeout: Rate = 10.0
+    """Seconds one tool call may take."""

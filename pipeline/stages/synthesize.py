@@ -4,6 +4,7 @@ Beside these, tasks outside all environments, which only `evaluate` reads.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from pipeline.environments.outside import outside_worlds
@@ -11,12 +12,14 @@ from pipeline.environments.worlds import load_worlds
 from pipeline.errors import InputError
 from pipeline.params import Params
 from pipeline.records import DEMOS, TASKS, Split
+from pipeline.remote.memory import Memory
 from pipeline.rows import Row, demo_to_row, task_from_row, task_to_row
 from pipeline.stages.common import Progress, stage_main
 from pipeline.synthesis.demos import demonstrate
 from pipeline.synthesis.making import Order, Tally, make_rows, shares
 from pipeline.synthesis.outside import outside_tasks
 from pipeline.synthesis.questions import Noise
+from pipeline.synthesis.teacher import NOTHING, teach
 from pipeline.tables import write_json, write_parquet
 from pipeline.tracking import Run
 
@@ -26,10 +29,12 @@ DEMO_FILE = Path("data/demos.parquet")
 
 def body(params: Params, run: Run) -> None:
     """Make every split, then the demonstrations; write tables and counts."""
-    if params.synthesize.demos > params.synthesize.train:
+    golden, teacher = params.synthesize.demos, params.synthesize.teacher
+    wanted = golden + (teacher.tasks if teacher else 0)
+    if wanted > params.synthesize.train:
         raise InputError(
-            f"params.yaml: synthesize.demos is {params.synthesize.demos} but only {params.synthesize.train} train "
-            "tasks are made; lower it or raise synthesize.train"
+            f"params.yaml: synthesize.demos and teacher.tasks want {wanted} train tasks, but only "
+            f"{params.synthesize.train} are made; lower them or raise synthesize.train"
         )
     worlds = load_worlds(params.environments)
     sizes: dict[Split, int] = {
@@ -40,12 +45,13 @@ def body(params: Params, run: Run) -> None:
     for split, size in sizes.items():
         rows = _noted(make_rows(_order(params, split, size), tallies[split]), Progress("synthesize", size), split)
         first = to_show if split == "train" else None
-        sizes[split] = write_parquet(FOLDER / f"{split}.parquet", _first(rows, first, params.synthesize.demos), TASKS)
+        sizes[split] = write_parquet(FOLDER / f"{split}.parquet", _first(rows, first, wanted), TASKS)
     outside = outside_tasks(outside_worlds(), params.seed, params.synthesize.outside)
     aside = write_parquet(FOLDER / "outside.parquet", map(task_to_row, outside), TASKS)
-    demos = demonstrate(worlds, map(task_from_row, to_show))
-    shown = write_parquet(DEMO_FILE, map(demo_to_row, demos), DEMOS)
-    counts = {"outside": aside, "demos": shown}
+    demos = demonstrate(worlds, map(task_from_row, to_show[:golden]))
+    taught = teach(worlds, map(task_from_row, to_show[golden:]), teacher, Memory()) if teacher else NOTHING
+    shown = write_parquet(DEMO_FILE, map(demo_to_row, chain(demos, taught.demos)), DEMOS)
+    counts = {"outside": aside, "demos": shown} | {f"teacher_{name}": n for name, n in taught.metrics().items()}
     made = {
         split: {"tasks": sizes[split], "templates": tally.templates, "rejected": tally.rejected}
         for split, tally in tallies.items()
