@@ -4,13 +4,13 @@ from functools import cache
 from pathlib import Path
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from pipeline.environments.declared.compiled import Compiled
 from pipeline.environments.declared.compiler import Compiler
 from pipeline.environments.declared.environment import DeclaredEnvironment, make_class
+from pipeline.environments.declared.faults import explain
 from pipeline.environments.declared.planning import Planner
-from pipeline.environments.declared.reading import Document, read_document
+from pipeline.environments.declared.reading import read_document, read_text
 from pipeline.environments.declared.spec import Spec
 from pipeline.errors import SpecError
 
@@ -20,7 +20,7 @@ SHIPPED = Path(__file__).resolve().parent.parent / "specs"
 
 def load_environment(path: Path) -> type[DeclaredEnvironment]:
     """The class of the spec at `path`; the same file gives the same class. Raises SpecError."""
-    return _class_of(_read(path), str(path))
+    return _class_of(read_text(path), str(path))
 
 
 def load_spec(path: Path) -> Compiled:
@@ -32,30 +32,14 @@ def parse_spec(text: str, where: str) -> Compiled:
     """Compile the text of a spec; `where` names it in messages. Raises SpecError with line and column."""
     document = read_document(text, where)
     if not isinstance(document.data, dict):
-        raise document.fault((), "a spec is a mapping; see docs/environments.md")
+        raise document.fault((), "a spec is a mapping; see docs/declared.md")
     try:
         spec = Spec.model_validate(document.data)
     except ValidationError as error:
-        raise SpecError("; ".join(_explain(document, fault) for fault in error.errors()[:5])) from error
+        raise SpecError(explain(document, error)) from error
     return Planner(Compiler(spec, document)).compiled()
 
 
 @cache
 def _class_of(text: str, where: str) -> type[DeclaredEnvironment]:
     return make_class(parse_spec(text, where))
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise SpecError(f"{path}: no such file") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: cannot be read as text: {error}") from error
-
-
-def _explain(document: Document, fault: ErrorDetails) -> str:
-    path = tuple(part for part in fault["loc"] if part != "[key]")
-    message = str(document.fault(path, fault["msg"].removeprefix("Value error, ")))
-    given = fault["input"]
-    return f"{message}, found {given!r}" if isinstance(given, str | int | float | bool) else message
