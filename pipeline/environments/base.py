@@ -12,7 +12,7 @@ from typing import Any
 
 from pipeline.environments.users import UserScript
 from pipeline.graders.reward import ECONOMY, OUTCOME, PROCEDURE, weighted
-from pipeline.records import Grade, GradeKind, JsonObject
+from pipeline.records import Grade, GradeKind, JsonObject, Message
 from pipeline.tables import dumps
 
 DEFAULT_WEIGHTS = {"outcome": 0.7, "procedure": 0.2, "economy": 0.1}
@@ -33,6 +33,8 @@ class Environment:
     """The rules of the work, in words: the system message of every episode."""
     gives: tuple[tuple[str, GradeKind], ...] = ((OUTCOME, "outcome"), (PROCEDURE, "process"), (ECONOMY, "process"))
     """Names and kinds of the grades of `_grade`: those that a rollout gets without a score when its world broke."""
+    schemas: tuple[JsonObject, ...] | None = None
+    """Schemas of the tools where they are given as such; None where they are made from the methods."""
     instant: bool = False
     """True when no tool can block (all state in memory), so that a call needs no thread to time it."""
 
@@ -44,6 +46,8 @@ class Environment:
         """Calls of the episode that never reached a tool: unreadable, unknown or with bad arguments."""
         self.said = ""
         """What the agent said in the turn by which it ended the episode; set by who plays it, for grades of text."""
+        self.transcript: list[Message] = []
+        """The agent's turns and what answered them, so far; kept by who plays the episode."""
         self.user: UserScript | None = None
         """Whom the agent may talk to in this episode: set anew, or to None, by each `reset` of a class that has one."""
 
@@ -68,6 +72,9 @@ class Environment:
         """The tool of that name, ready to be called with its arguments by keyword."""
         found: Callable[..., Any] = getattr(self, name)
         return found
+
+    def _release(self) -> None:
+        """Give back what the episode holds outside this process; called once, when all has been graded."""
 
     def _grade(self) -> tuple[Grade, ...]:
         raise TypeError(f"{type(self).__name__} defines no _grade")

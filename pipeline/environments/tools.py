@@ -41,11 +41,13 @@ class ToolAnswer:
 
 
 def tool_schemas(environment: type[Environment]) -> tuple[JsonObject, ...]:
-    """Schemas of the tools in the OpenAI form, in the order in which the class defines them.
+    """Schemas of the tools in the OpenAI form: those that the class gives, or its methods' in the order of definition.
 
-    Made by the function that TRL itself uses, so that each schema is the same in plain TRL. Raises InputError for a
-    method without the type hints or the docstring that a schema needs.
+    The latter are made by the function that TRL itself uses, so that each schema is the same in plain TRL. Raises
+    InputError for a method without the type hints or the docstring that a schema needs.
     """
+    if environment.schemas is not None:
+        return environment.schemas
     if environment not in _SCHEMAS:
         _SCHEMAS[environment] = tuple(_schema(environment, method) for method in environment._tools())
     return _SCHEMAS[environment]

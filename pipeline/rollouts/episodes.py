@@ -6,6 +6,7 @@ rollout too, but leaves its grades null.
 """
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from pipeline.environments import Environment
@@ -82,6 +83,7 @@ class Episode:
         message = self.harness.parse(sampled.token_ids, len(self.turns))
         self._context += len(sampled.token_ids)
         results = self._answer(sampled, message)
+        self.environment.transcript += [message, *results]
         observation: list[int] = []
         if self.stop is None:
             observation = self.harness.observation_ids(results)
@@ -217,24 +219,25 @@ def play(
         max_malformed=params.max_malformed, tool_timeout=params.tool_timeout,
     )  # fmt: skip
     degree = params.temperature if temperature is None else temperature
-    with Users(params.user, Memory()) as users:
+    with ExitStack() as held, Users(params.user, Memory()) as users:
         episodes = [_episode(places, task, n, limits, policy_version, users, params, seed) for task, n in tasks]
         for episode in episodes:
+            held.callback(episode.environment._release)
             episode.open()
         live = [episode for episode in episodes if episode.stop is None]
         engine.converse(
             [episode.prompt_ids for episode in live], lambda row, sampled: live[row].hear(sampled), seed=seed,
             temperature=degree, max_new_tokens=limits.max_new_tokens, max_context=limits.max_context,
         )  # fmt: skip
-    sampling = {
-        "seed": seed, "temperature": degree, "max_turns": limits.max_turns, "max_new_tokens": limits.max_new_tokens,
-        "max_context": limits.max_context,
-    }  # fmt: skip
-    rollouts = [episode.close(model, sampling | {"harness": episode.harness.hash}) for episode in episodes]
-    if not panel.singles:
-        return rollouts
-    views = [episode.view(rollout) for episode, rollout in zip(episodes, rollouts, strict=True)]
-    return with_grades(rollouts, panel.grade(views))
+        sampling = {
+            "seed": seed, "temperature": degree, "max_turns": limits.max_turns, "max_new_tokens": limits.max_new_tokens,
+            "max_context": limits.max_context,
+        }  # fmt: skip
+        rollouts = [episode.close(model, sampling | {"harness": episode.harness.hash}) for episode in episodes]
+        if not panel.singles:
+            return rollouts
+        views = [episode.view(rollout) for episode, rollout in zip(episodes, rollouts, strict=True)]
+        return with_grades(rollouts, panel.grade(views))
 
 
 def _episode(

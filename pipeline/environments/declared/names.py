@@ -18,8 +18,8 @@ _EXPRESSION_WORDS = frozenset({
 _OWN = frozenset({"id", "item", "index", "count", "siblings"})
 """Variables that expressions get from us."""
 _INTERFACE = frozenset({
-    "reset", "get_reward", "grade", "state", "state_hash", "procedure", "instant", "refused", "said", "schemas", "spec", "transcript",
-    "user",
+    "reset", "get_reward", "grade", "state", "state_hash", "procedure", "instant", "refused", "said", "schemas", "spec",
+    "transcript", "user",
 })  # fmt: skip
 
 
