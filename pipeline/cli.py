@@ -1,6 +1,7 @@
 """`python -m pipeline ...`: what is not a stage. The stages themselves run by `dvc repro` or `make demo`."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,6 +19,8 @@ app = typer.Typer(
 )
 tracking = typer.Typer(help="What has to do with MLflow.", no_args_is_help=True)
 app.add_typer(tracking, name="tracking")
+synthesize = typer.Typer(help="Drafts of what tasks are made from.", no_args_is_help=True)
+app.add_typer(synthesize, name="synthesize")
 
 
 @app.command()
@@ -47,6 +50,32 @@ def sync() -> None:
     if result.pending:
         raise WorkspaceError(f"{result.pending} runs are not in MLflow yet ({result.trouble}); kept, try again later")
     print(f"tracking: {result.uploaded} runs uploaded, none waiting")
+
+
+@synthesize.command()
+def spec(
+    source: Annotated[Path, typer.Option("--from", help="OpenAPI 3 file, tools.json, MCP tools/list, traces.parquet.")],
+    out: Annotated[Path, typer.Option(help="The draft: NAME.yaml in your environments' folder.")],
+    tool: Annotated[list[str] | None, typer.Option(help="Only this tool; may be given again.")] = None,
+    about: Annotated[str, typer.Option(help="What the work is, in a sentence.")] = "",
+    procedure: Annotated[Path | None, typer.Option(help="Text file with the rules of the work.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Of an OpenAI-compatible server.")] = None,
+    model: Annotated[str | None, typer.Option(help="The model that drafts.")] = None,
+    key_env: Annotated[str | None, typer.Option(help="Environment variable that holds the key.")] = None,
+    max_tokens: Annotated[int, typer.Option(help="Of one answer.", min=1)] = 16_000,
+    temperature: Annotated[float, typer.Option(help="Of the model.", min=0.0)] = 0.0,
+    repairs: Annotated[int, typer.Option(help="How often a faulty draft goes back to the model.", min=0)] = 4,
+    draw: Annotated[int, typer.Option(help="Another number asks anew instead of remembering.")] = 0,
+) -> None:
+    """Draft the spec of an environment for you to review: from tool documentation by a model, or from traces."""
+    # Here and not above: what these bring along takes longer to load than the other commands to run.
+    from pipeline.synthesis.drafting.command import draft_from_documentation, endpoint
+    from pipeline.synthesis.drafting.documents import read_documentation
+
+    documentation = read_documentation(source, tool or ())
+    where = endpoint(base_url, model, key_env, max_tokens, temperature)
+    print(draft_from_documentation(documentation, out, where, about=about, procedure=procedure, repairs=repairs,
+                                   draw=draw))  # fmt: skip
 
 
 def main() -> None:

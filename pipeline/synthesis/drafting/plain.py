@@ -16,7 +16,7 @@ MAX_DEPTH = 60
 
 def read_plain(path: Path) -> Any:
     """The data of a JSON or YAML file; dates become text. Raises InputError."""
-    text = _read(path)
+    text = read_text(path)
     if text.lstrip()[:1] in ("{", "["):
         try:
             return orjson.loads(text)
@@ -25,7 +25,8 @@ def read_plain(path: Path) -> Any:
     return _yaml(path, text)
 
 
-def _read(path: Path) -> str:
+def read_text(path: Path) -> str:
+    """The text of a file of bounded size. Raises InputError."""
     try:
         with path.open("rb") as stream:
             raw = stream.read(MAX_BYTES + 1)
