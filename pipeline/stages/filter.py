@@ -69,7 +69,17 @@ def summarise(judged: pl.DataFrame, tasks: int) -> dict[str, Any]:
         "rollouts": tries,
         "null_rewards": tries - valid,
         "dispersion": _rounded(dispersion(kept["reward_std"])),
-    }
+    } | _by_environment(judged)
+
+
+def _by_environment(judged: pl.DataFrame) -> dict[str, Any]:
+    """Groups, kept ones and mean pass rate of each environment; nothing where there is only one."""
+    found = {}
+    for name in sorted(set(judged["environment"].to_list())):
+        mine = judged.filter(pl.col("environment") == name)
+        kept = mine.filter(pl.col("verdict") == "kept").height
+        found[name] = {"groups": mine.height, "kept": kept, "pass_rate": _rounded(mine["pass_rate"].mean())}
+    return {"by_environment": found} if len(found) > 1 else {}
 
 
 def _rounded(value: Any) -> float | None:

@@ -39,7 +39,7 @@ def body(params: Params, run: Run) -> None:
     _refuse_outage(rollouts)
     summary = summarise(rollouts, params.reward.success_at)
     write_parquet(Path("data/profile/rollouts.parquet"), map(rollout_to_row, rollouts), ROLLOUTS)
-    write_json(Path("metrics/profile.json"), summary)
+    write_json(Path("metrics/profile.json"), summary | _by_environment(rollouts, params))
     run.log_metrics(summary)
 
 
@@ -59,6 +59,16 @@ def summarise(rollouts: list[Rollout], success_at: float) -> dict[str, float]:
         "turns_mean": sum(len(rollout.turns) for rollout in rollouts) / count,
         "tokens_mean": sampled / count,
     } | {f"stop_{reason.value}": stops[reason] / count for reason in StopReason}
+
+
+def _by_environment(rollouts: list[Rollout], params: Params) -> dict[str, dict[str, dict[str, float]]]:
+    """`summarise` within each environment; nothing where there is only one."""
+    parts: dict[str, list[Rollout]] = {}
+    for rollout in rollouts:
+        parts.setdefault(rollout.environment, []).append(rollout)
+    if len(parts) < 2:
+        return {}
+    return {"by_environment": {name: summarise(part, params.reward.success_at) for name, part in sorted(parts.items())}}
 
 
 def _play(tasks: list[Task], params: Params) -> list[Rollout]:

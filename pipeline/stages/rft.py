@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pipeline
-from pipeline.environments.worlds import load_worlds
+from pipeline.environments.worlds import Worlds, fingerprints, load_worlds
 from pipeline.errors import EmptyOutputError
 from pipeline.params import Params, SftParams
 from pipeline.records import Task
@@ -45,13 +45,14 @@ def body(params: Params, run: Run) -> None:
     tasks, valid = [one.task for one in read_tasks(TASKS_FILE)], read_valid(VALID_FILE)
     rl_rollouts = int(read_json(RL_METRICS)["rollouts"])
     model, tokenizer = load_model(MODEL), load_tokenizer(MODEL)
-    places = Places.load(tokenizer, load_worlds(params.environments))
+    worlds = load_worlds(params.environments)
+    places = Places.load(tokenizer, worlds)
     engine = TransformersEngine(model, places.eos_id, places.pad_id, params.rollouts.slots)
     rows, fates = gather(engine, places, tasks, tries_for(rl_rollouts, len(tasks)), params)
     print(f"rft        {len(rows)} of {sum(fates.values())} rollouts are distinct successes", flush=True)
     measure = partial(_loss_of_valid, engine, places, valid, params)
     reporter = Reporter(params, len(rows), run)
-    work = WORK / "rft" / "training" / _key(params)
+    work = WORK / "rft" / "training" / _key(params, worlds)
     result = train_sft(
         model, tokenizer, rows, (), sft_params(params, len(rows)), seed=params.seed, work=work, report=reporter,
         measure=measure,
@@ -128,12 +129,13 @@ def summarise(result: SftResult, rows: Sequence[TokenRow], fates: Counter[Fate],
 
 
 def _loss_of_valid(engine: TransformersEngine, places: Places, valid: Sequence[Task], params: Params) -> float:
-    return -score_valid(engine, places, valid, params)
+    return -score_valid(engine, places, valid, params).mean
 
 
-def _key(params: Params) -> str:
+def _key(params: Params, worlds: Worlds) -> str:
     values = params.model_dump(include={"seed", "environments", "rollouts", "reward", "sft", "rft"})
     values["valid_tries"] = params.rl.valid_tries
+    values["worlds"] = fingerprints(worlds)
     return run_key(values, [*CODE, TASKS_FILE, VALID_FILE, MODEL, RL_METRICS])
 
 

@@ -6,12 +6,14 @@ with the same files; they go when the stage ends well.
 
 import shutil
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 import pipeline
+from pipeline.environments.worlds import fingerprints, load_worlds
 from pipeline.params import Params
 from pipeline.records import LEDGER
 from pipeline.rows import Row
@@ -22,7 +24,7 @@ from pipeline.training.collect import Reason
 from pipeline.training.ledger import read_parts
 from pipeline.training.loading import copy_model
 from pipeline.training.rl import RlResult, train_rl
-from pipeline.training.rl_history import COLUMNS, HistoryRow
+from pipeline.training.rl_history import HistoryRow, columns
 from pipeline.training.rl_tasks import read_tasks, read_valid
 from pipeline.training.run_folder import RunFolder, run_key
 
@@ -37,18 +39,20 @@ CODE = tuple(Path(pipeline.__file__).parent / room for room in ROOMS)
 def body(params: Params, run: Run) -> None:
     """Write models/rl, data/ledger.parquet, metrics/rl.json and plots/rl.csv."""
     tasks, valid = read_tasks(TASKS_FILE), read_valid(VALID_FILE)
+    worlds = load_worlds(params.environments)
     values = params.model_dump(include={"seed", "environments", "rollouts", "graders", "reward", "rl"})
+    values["worlds"] = fingerprints(worlds)
     folder = RunFolder(WORK / "rl" / run_key(values, [*CODE, TASKS_FILE, VALID_FILE, MODEL]))
     if (latest := folder.latest()) is not None:
         print(f"rl         goes on after generation step {int(latest.name)}", flush=True)
     reporter = Reporter(params, run)
-    result = train_rl(MODEL, tasks, valid, params, folder, reporter)
+    result = train_rl(MODEL, worlds, tasks, valid, params, folder, reporter)
     copy_model(result.best, Path("models/rl"))
     write_parquet(Path("data/ledger.parquet"), read_parts(folder.ledger, params.rl.steps), LEDGER)
-    metrics = summarise(result, _fates(folder, params))
+    metrics = summarise(result, _fates(folder, params), worlds)
     write_json(Path("metrics/rl.json"), metrics)
     with whole_file(Path("plots/rl.csv"), "w") as stream:
-        stream.write(pl.DataFrame(result.history, schema=list(COLUMNS), orient="row").write_csv())
+        stream.write(pl.DataFrame(result.history, schema=list(columns(list(worlds))), orient="row").write_csv())
     run.log_metrics({name: float(value) for name, value in metrics.items() if isinstance(value, int | float)})
     print(f"rl         best after step {result.best_step}: valid pass@1 {result.best_score:.3f}", flush=True)
     shutil.rmtree(WORK / "rl")
@@ -75,8 +79,8 @@ class Reporter:
             print(f"rl         warning: {said}", flush=True)
 
 
-def summarise(result: RlResult, fates: list[Row]) -> dict[str, Any]:
-    """What metrics/rl.json holds, from the history and each rollout's reason, reward and tokens."""
+def summarise(result: RlResult, fates: list[Row], environments: Collection[str] = ()) -> dict[str, Any]:
+    """What metrics/rl.json holds, from the history and each rollout's environment, reason, reward and tokens."""
     reasons = Counter(row["reason"] for row in fates)
     trained = [row for row in fates if row["trained"]]
     steps = [row for row in result.history if row["step"]]
@@ -95,11 +99,23 @@ def summarise(result: RlResult, fates: list[Row]) -> dict[str, Any]:
         "first_reward": steps[0]["reward"],
         "last_reward": steps[-1]["reward"],
         "groups": sum(int(row["groups"] or 0) for row in steps),
-    }
+    } | _by_environment(fates, environments)
+
+
+def _by_environment(fates: list[Row], environments: Collection[str]) -> dict[str, Any]:
+    """Counts of each environment's rollouts; nothing where there is only one."""
+    found = {}
+    for name in environments if len(environments) > 1 else ():
+        mine = [row for row in fates if row["environment"] == name]
+        found[name] = {
+            "rollouts": len(mine), "null_rewards": sum(row["reward"] is None for row in mine),
+            "trained_rollouts": sum(row["trained"] for row in mine),
+        }  # fmt: skip
+    return {"by_environment": found} if found else {}
 
 
 def _fates(folder: RunFolder, params: Params) -> list[Row]:
-    names = ("reason", "trained", "reward", "token_count")
+    names = ("environment", "reason", "trained", "reward", "token_count")
     return [{name: row[name] for name in names} for row in read_parts(folder.ledger, params.rl.steps, names)]
 
 

@@ -21,9 +21,9 @@ from pipeline.training.collect import Group, collect, settle
 from pipeline.training.curriculum import TaskSampler, max_turns
 from pipeline.training.ledger import write_part
 from pipeline.training.rl_batch import train_row
-from pipeline.training.rl_history import COLUMNS, HistoryRow, played, updated
+from pipeline.training.rl_history import HistoryRow, columns, looked, played, updated
 from pipeline.training.run_folder import RunFolder
-from pipeline.training.validation import score_valid
+from pipeline.training.validation import ValidScore, score_valid
 
 Report = Callable[[HistoryRow], None]
 """Called with each finished row of the history; row 0 holds the first look at valid only."""
@@ -52,8 +52,8 @@ class Practice:
     def rollouts(self, done: int) -> dict[str, list[Any]]:
         """Play the step after `done` finished ones; columns as TRL's rollout_func returns them, one entry a row.
 
-        Columns prompt_ids, completion_ids, logprobs, env_mask and advantages. No row at all when no group has spread.
-        Raises EmptyOutputError when no rollout of the step has a reward: the environment is down.
+        Columns prompt_ids, completion_ids, logprobs, env_mask, advantages and environments. No row at all when no group
+        has spread. Raises EmptyOutputError when no rollout of the step has a reward: the environment is down.
         """
         step = done + 1
         cap = max_turns(done, self.params.rl.horizon)
@@ -63,7 +63,7 @@ class Practice:
         self._refuse_outage(step, groups)
         tried = settle(groups, self.params.rl)
         write_part(self.folder.ledger, step, tried)
-        self.history.append(played(step, groups, tried, cap))
+        self.history.append(played(step, groups, tried, cap, list(self.places.by_name)))
         rows = [train_row(one.rollout, one.advantage) for one in tried if one.advantage is not None]
         return {
             "prompt_ids": [row.prompt_ids for row in rows],
@@ -71,11 +71,12 @@ class Practice:
             "logprobs": [row.logprobs for row in rows],
             "env_mask": [row.mask for row in rows],
             "advantages": [row.advantage for row in rows],
+            "environments": [row.environment for row in rows],
         }
 
     def begin(self) -> bool:
         """Look at valid before the first step; True when the model is to be kept as the best so far."""
-        self.history.append(dict.fromkeys(COLUMNS) | {"step": 0})
+        self.history.append(dict.fromkeys(columns(list(self.places.by_name))) | {"step": 0})
         return self._close(0)
 
     def finish(self, done: int, logs: dict[str, float]) -> bool:
@@ -96,14 +97,14 @@ class Practice:
         self.history, self.best_step, self.best_score = state["history"], state["best_step"], state["best_score"]
 
     def _close(self, done: int) -> bool:
-        row, better = self.history[-1], False
+        better = False
         if done % self.params.rl.valid_every == 0 or done == self.params.rl.steps:
             score = self._score_valid()
-            row["valid_pass_at_1"] = score
-            better = score >= self.best_score
+            self.history[-1] = looked(self.history[-1], score)
+            better = score.mean >= self.best_score
             if better:
-                self.best_step, self.best_score = done, score
-        self.report(row)
+                self.best_step, self.best_score = done, score.mean
+        self.report(self.history[-1])
         return better
 
     def _play(self, tries: Sequence[tuple[Task, int]], seed: int, done: int, cap: int) -> list[Rollout]:
@@ -113,7 +114,7 @@ class Practice:
         )  # fmt: skip
         return grade_together(rollouts, [task for task, _ in tries], self.places, self.panel)
 
-    def _score_valid(self) -> float:
+    def _score_valid(self) -> ValidScore:
         return score_valid(self.engine, self.places, self.valid, self.params)
 
     def _refuse_outage(self, step: int, groups: Sequence[Group]) -> None:

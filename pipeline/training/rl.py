@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 from trl import GRPOConfig
 
-from pipeline.environments.worlds import load_worlds
+from pipeline.environments.worlds import Worlds
 from pipeline.graders.config import make_panel
 from pipeline.params import Params
 from pipeline.records import Task
@@ -45,14 +45,20 @@ class RlResult:
 
 
 def train_rl(
-    model_dir: Path, tasks: Sequence[RlTask], valid: Sequence[Task], params: Params, folder: RunFolder, report: Report
+    model_dir: Path,
+    worlds: Worlds,
+    tasks: Sequence[RlTask],
+    valid: Sequence[Task],
+    params: Params,
+    folder: RunFolder,
+    report: Report,
 ) -> RlResult:
     """Run, or go on with, the run of `folder`. `report` gets each row of the history as it is measured.
 
     The ledger's parts are left in `folder.ledger`. Raises RehearsalError subclasses.
     """
     model, tokenizer = load_model(model_dir), load_tokenizer(model_dir)
-    places = Places.load(tokenizer, load_worlds(params.environments))
+    places = Places.load(tokenizer, worlds)
     engine = TransformersEngine(model, places.eos_id, places.pad_id, params.rollouts.slots)
     practice = Practice(
         engine=engine, places=places, tasks={one.task.task_id: one.task for one in tasks}, valid=valid,

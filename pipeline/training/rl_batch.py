@@ -28,6 +28,8 @@ class TrainRow:
     mask: tuple[int, ...]
     logprobs: tuple[float, ...]
     advantage: float
+    environment: str = ""
+    """Rows of one environment share a long prefix, so that they are put into the same hands."""
 
 
 def train_row(rollout: Rollout, advantage: float) -> TrainRow:
@@ -40,19 +42,20 @@ def train_row(rollout: Rollout, advantage: float) -> TrainRow:
         ids += [*turn.token_ids, *seen]
         mask += [1] * len(turn.token_ids) + [0] * len(seen)
         logprobs += [*turn.logprobs, *[0.0] * len(seen)]
-    return TrainRow(rollout.prompt_ids, tuple(ids), tuple(mask), tuple(logprobs), advantage)
+    return TrainRow(rollout.prompt_ids, tuple(ids), tuple(mask), tuple(logprobs), advantage, rollout.environment)
 
 
 def deal(rows: Sequence[TrainRow], updates: int, micro: int, seed: int) -> list[list[TrainRow]]:
-    """`updates * micro` hands: shuffled rows dealt evenly to the updates, each update cut into `micro` hands by length.
+    """`updates * micro` hands: shuffled rows dealt evenly to the updates, each update cut into `micro` hands.
 
-    Rows without a sampled token are left out. A hand may be empty.
+    Within an update rows stand by environment, then by length. Rows without a sampled token are left out. A hand may be
+    empty.
     """
     shuffled = [row for row in rows if any(row.mask)]
     random.Random(seed).shuffle(shuffled)
     hands = []
     for update in range(updates):
-        share = sorted(shuffled[update::updates], key=_length)
+        share = sorted(shuffled[update::updates], key=lambda row: (row.environment, _length(row)))
         bounds = [len(share) * part // micro for part in range(micro + 1)]
         hands += [share[start:end] for start, end in pairwise(bounds)]
     return hands

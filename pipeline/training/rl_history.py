@@ -5,6 +5,7 @@ from statistics import fmean
 
 from pipeline.graders.reward import outcome
 from pipeline.training.collect import Group, Reason, Tried
+from pipeline.training.validation import ValidScore
 
 HistoryRow = dict[str, float | int | None]
 """A row of plots/rl.csv; None where a value was not measured or could not be had."""
@@ -19,27 +20,61 @@ made in the step; shares are of the groups made, `null_share` of the rollouts; `
 `tokens` counts sampled ones."""
 
 
-def played(step: int, groups: Sequence[Group], tried: Sequence[Tried], max_turns: int) -> HistoryRow:
-    """The part of the row that the rollouts of step `step` (from 1) tell."""
+OF_EACH = ("valid_pass_at_1", "outcome", "null_share")
+"""What is also told of each environment, where a run has several: columns such as `outcome_claims`."""
+
+
+def columns(environments: Sequence[str]) -> tuple[str, ...]:
+    """The columns of a run that practises these environments."""
+    if len(environments) < 2:
+        return COLUMNS
+    return (*COLUMNS, *(f"{column}_{name}" for name in environments for column in OF_EACH))
+
+
+def played(
+    step: int, groups: Sequence[Group], tried: Sequence[Tried], max_turns: int, environments: Sequence[str] = ()
+) -> HistoryRow:
+    """The part of the row that the rollouts of step `step` (from 1) tell; `environments` are those of the run."""
     turns = [turn for one in tried for turn in one.rollout.turns]
     trained = [one for one in tried if one.reason is Reason.TRAINED]
     rewards = [one.reward for one in tried if one.reward is not None]
-    return dict.fromkeys(COLUMNS) | {
-        "step": step,
-        "reward": _mean(rewards),
-        "outcome": _mean([end for one in tried if (end := outcome(one.rollout.grades)) is not None]),
-        "groups": _share(groups, Reason.TRAINED, absolute=True),
-        "kept_share": _share(groups, Reason.TRAINED, Reason.SURPLUS),
-        "zero_spread_share": _share(groups, Reason.NO_SPREAD),
-        "null_share": 1 - len(rewards) / len(tried),
-        "logprob": _mean([logprob for turn in turns for logprob in turn.logprobs]),
-        "turns": len(turns) / len(tried),
-        "max_turns": max_turns,
-        "tokens": sum(len(turn.token_ids) for turn in turns),
-        "rollouts": len(tried),
-        "trained_rollouts": len(trained),
-        "trained_tokens": sum(len(turn.token_ids) for one in trained for turn in one.rollout.turns),
-    }
+    return (
+        dict.fromkeys(columns(environments))
+        | _each(tried, environments)
+        | {
+            "step": step,
+            "reward": _mean(rewards),
+            "outcome": _mean([end for one in tried if (end := outcome(one.rollout.grades)) is not None]),
+            "groups": _share(groups, Reason.TRAINED, absolute=True),
+            "kept_share": _share(groups, Reason.TRAINED, Reason.SURPLUS),
+            "zero_spread_share": _share(groups, Reason.NO_SPREAD),
+            "null_share": 1 - len(rewards) / len(tried),
+            "logprob": _mean([logprob for turn in turns for logprob in turn.logprobs]),
+            "turns": len(turns) / len(tried),
+            "max_turns": max_turns,
+            "tokens": sum(len(turn.token_ids) for turn in turns),
+            "rollouts": len(tried),
+            "trained_rollouts": len(trained),
+            "trained_tokens": sum(len(turn.token_ids) for one in trained for turn in one.rollout.turns),
+        }
+    )
+
+
+def _each(tried: Sequence[Tried], environments: Sequence[str]) -> HistoryRow:
+    """Outcome and share of nulls of each environment; None where it was not played in the step."""
+    found: HistoryRow = {}
+    for name in environments if len(environments) > 1 else ():
+        mine = [one for one in tried if one.rollout.environment == name]
+        nulls = sum(one.reward is None for one in mine)
+        found[f"outcome_{name}"] = _mean([end for one in mine if (end := outcome(one.rollout.grades)) is not None])
+        found[f"null_share_{name}"] = nulls / len(mine) if mine else None
+    return found
+
+
+def looked(row: HistoryRow, score: ValidScore) -> HistoryRow:
+    """`row` with what a look at valid showed."""
+    seen = {f"valid_pass_at_1_{name}": value for name, value in score.by_environment.items()}
+    return row | {"valid_pass_at_1": score.mean} | {name: value for name, value in seen.items() if name in row}
 
 
 def updated(row: HistoryRow, logs: dict[str, float]) -> HistoryRow:

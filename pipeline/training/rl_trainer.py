@@ -71,7 +71,7 @@ class RehearsalTrainer(GRPOTrainer):
         return generation_batch
 
     def _deal(self, columns: RolloutColumns) -> list[Minibatch | None]:
-        names = ("prompt_ids", "completion_ids", "env_mask", "logprobs", "advantages")
+        names = ("prompt_ids", "completion_ids", "env_mask", "logprobs", "advantages", "environments")
         rows = [TrainRow(*values) for values in zip(*(columns[name] for name in names), strict=True)]
         tokens = sum(sum(row.mask) for row in rows)
         seed = derive_seed(self.args.seed, "deal", self.state.global_step)

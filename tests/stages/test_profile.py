@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.environments.declared import DeclaredEnvironment
 from pipeline.errors import EmptyOutputError, InputError
 from pipeline.params import Params, load_params
 from pipeline.records import ROLLOUTS, TASKS, Grade, Message
@@ -69,7 +70,7 @@ def test_environment_that_is_down_leaves_nothing(workspace: Params, monkeypatch:
     def down(_self: object) -> tuple[Grade, ...]:
         raise ConnectionError("no route")
 
-    monkeypatch.setattr(CLAIMS.factory, "_grade", down)
+    monkeypatch.setattr(DeclaredEnvironment, "_grade", down)
     with pytest.raises(EmptyOutputError, match=r"not one of 4 rollouts has an outcome; .*ConnectionError: no route"):
         body(workspace, Run())
     assert not any(out.exists() for out in OUTS)

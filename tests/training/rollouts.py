@@ -19,16 +19,18 @@ def params(**sections: dict[str, Any]) -> Params:
     return Params.model_validate(loaded.model_copy(update=changed).model_dump())
 
 
-def task(name: str) -> Task:
+def task(name: str, environment: str = "claims") -> Task:
     """A task with nothing in it."""
-    return Task(name, "claims", "theft", "train", 1, f"question {name}", {}, {}, (), {})
+    return Task(name, environment, "theft", "train", 1, f"question {name}", {}, {}, (), {})
 
 
-def rollout(task_id: str, number: int, outcome: float | None, turns: Sequence[Turn] = ()) -> Rollout:
+def rollout(
+    task_id: str, number: int, outcome: float | None, turns: Sequence[Turn] = (), environment: str = "claims"
+) -> Rollout:
     """A try with this outcome; None is a rollout that its environment broke."""
     stop = StopReason.ENVIRONMENT_ERROR if outcome is None else StopReason.FINISHED
     return Rollout(
-        task_id, "claims", "theft", number, "rl", (5, 6, 7), tuple(turns) or (turn(), turn((4, 2), ())),
+        task_id, environment, "theft", number, "rl", (5, 6, 7), tuple(turns) or (turn(), turn((4, 2), ())),
         (Grade("outcome", "outcome", outcome),), stop,
     )  # fmt: skip
 
@@ -50,4 +52,7 @@ class Player:
         """One rollout a try, in order."""
         self.asked.append(list(dict.fromkeys(one.task_id for one, _ in tries)))
         self.seeds.append(seed)
-        return [rollout(one.task_id, number, self.outcomes(one.task_id, number)) for one, number in tries]
+        return [
+            rollout(one.task_id, number, self.outcomes(one.task_id, number), environment=one.environment)
+            for one, number in tries
+        ]

@@ -110,3 +110,22 @@ def test_normalising_keeps_rows_without_advantage_apart() -> None:
     for one in tried:
         assert (one.advantage is not None) == (one.reason is Reason.TRAINED)
     assert sum(one.advantage or 0.0 for one in tried) == pytest.approx(0, abs=1e-9)
+
+
+def test_two_environments_are_normalised_apart() -> None:
+    """In orders a try earns ten times what it earns in claims; neither drowns the other."""
+    worlds = {f"task {n}": "orders" if n % 2 else "claims" for n in range(8)}
+    tasks = {name: task(name, world) for name, world in worlds.items()}
+    scale = {"claims": 0.05, "orders": 0.5}
+    wanted = params(
+        rl=RL | {"groups": 8, "max_rounds": 1, "advantage": "centred", "normalise": "environment"},
+        reward={"weights": {"outcome": 1.0}, "success_at": 2.0},
+    )
+    player = Player(lambda name, number: scale[worlds[name]] * (number % 3))
+    tried = settle(collect(1, TaskSampler(list(tasks)), tasks, player, wanted), wanted.rl)
+    spreads = {}
+    for world in scale:
+        mine = [one.advantage for one in tried if one.rollout.environment == world and one.advantage is not None]
+        assert sum(mine) == pytest.approx(0, abs=1e-9)
+        spreads[world] = (sum(value**2 for value in mine) / len(mine)) ** 0.5
+    assert spreads["claims"] == pytest.approx(spreads["orders"], rel=1e-3) == pytest.approx(1, rel=1e-3)

@@ -56,3 +56,13 @@ def test_the_last_prompt_token_is_never_in_the_prefix() -> None:
     batch = to_tensors([TrainRow((1, 2, 3), (4,), (1,), (0.0,), 1.0)] * 2, tokens=2, pad_id=0)
     assert batch["prompt_ids"].tolist() == [[1, 2], [1, 2]]
     assert not torch.any(batch["tool_mask"][:, 0])
+
+
+def test_rows_of_one_environment_share_hands() -> None:
+    mixed = [TrainRow((1, n), (2,) * (n + 1), (1,) * (n + 1), (0.0,) * (n + 1), 0.0, "ab"[n % 2]) for n in range(32)]
+    hands = deal(mixed, updates=2, micro=4, seed=1)
+    assert sum(len({row.environment for row in hand}) > 1 for hand in hands) <= 2
+    for update in (hands[:4], hands[4:]):
+        assert [row.environment for hand in update for row in hand] == sorted(
+            row.environment for hand in update for row in hand
+        )

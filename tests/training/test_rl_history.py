@@ -2,7 +2,8 @@ import pytest
 
 from pipeline.training.collect import collect, settle
 from pipeline.training.curriculum import TaskSampler
-from pipeline.training.rl_history import COLUMNS, played, updated
+from pipeline.training.rl_history import COLUMNS, columns, looked, played, updated
+from pipeline.training.validation import ValidScore
 from tests.training.rollouts import Player, params, task
 
 
@@ -28,3 +29,25 @@ def test_a_row_tells_what_was_played_and_what_the_updates_did() -> None:
     later = updated(row, {"loss": 0.25, "grad_norm": 2.0, "clip_ratio/region_mean": 0.1, "epoch": 1.0})
     assert (later["loss"], later["grad_norm"], later["clip_share"], later["entropy"]) == (0.25, 2.0, 0.1, None)
     assert tuple(later) == COLUMNS
+
+
+def test_several_environments_have_columns_of_their_own() -> None:
+    worlds = {"flat": "claims", "mixed": "orders"}
+    wanted = params(rl={"groups": 2, "tries": 4, "max_rounds": 1})
+    tasks = {name: task(name, world) for name, world in worlds.items()}
+    groups = collect(3, TaskSampler(list(tasks)), tasks, Player(outcome), wanted)
+    names = ("claims", "orders", "archive")
+    row = played(3, groups, settle(groups, wanted.rl), 8, names)
+    assert tuple(row) == columns(names) != COLUMNS
+    assert (row["outcome_claims"], row["null_share_claims"]) == (0.5, 0.0)
+    assert row["outcome_orders"] == pytest.approx(2 / 3)
+    assert row["null_share_orders"] == 0.25
+    assert (row["outcome_archive"], row["null_share_archive"]) == (None, None)
+    seen = looked(row, ValidScore(0.6, {"claims": 0.5, "orders": 0.7}))
+    assert (seen["valid_pass_at_1"], seen["valid_pass_at_1_orders"], seen["valid_pass_at_1_archive"]) == (
+        0.6,
+        0.7,
+        None,
+    )
+    assert tuple(seen) == columns(names)
+    assert tuple(looked(played(3, groups, settle(groups, wanted.rl), 8, ("claims",)), ValidScore(1.0, {}))) == COLUMNS

@@ -20,6 +20,7 @@ from pipeline.training.rl_batch import TrainRow
 from pipeline.training.rl_trainer import RehearsalTrainer, read
 from pipeline.training.run_folder import RunFolder
 from pipeline.training.tiny import build_tiny
+from pipeline.training.validation import ValidScore
 from tests.training.rollouts import params
 from tests.worlds import WORLDS
 
@@ -42,10 +43,11 @@ class Scripted(Practice):
             "logprobs": [row.logprobs for row in self.rows],
             "env_mask": [row.mask for row in self.rows],
             "advantages": [row.advantage for row in self.rows],
+            "environments": [row.environment for row in self.rows],
         }
 
-    def _score_valid(self) -> float:
-        return 0.0
+    def _score_valid(self) -> ValidScore:
+        return ValidScore(0.0, {})
 
 
 @pytest.fixture(scope="module")
