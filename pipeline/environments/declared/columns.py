@@ -2,24 +2,51 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from pipeline.environments.declared.growth import MAX_ITEM, MAX_ITEMS
 from pipeline.environments.declared.names import Name
+from pipeline.environments.declared.reading import MAX_WHOLE
 
-MAX_ROWS = 200
+MAX_ROWS = MAX_ITEMS
 """Rows that one `rows` column may create."""
+MAX_STATE = 2000
+"""Rows that one task's state may hold when it is drawn."""
+MAX_VALUES = 1000
+"""Values of a list to draw from."""
 
 Text = Annotated[str, Field(min_length=1, max_length=2000)]
 Expr = Annotated[str, Field(min_length=1, max_length=1000, json_schema_extra={"format": "cel"})]
 """An expression in CEL, the Common Expression Language (https://cel.dev)."""
-Bound = int | Expr
-Scalar = bool | int | float | str
+Whole = Annotated[int, Field(strict=True, ge=-MAX_WHOLE, le=MAX_WHOLE)]
+Bound = Whole | Expr
+Scalar = Annotated[bool, Field(strict=True)] | Whole | float | Annotated[str, Field(max_length=MAX_ITEM)]
+Values = Annotated[tuple[Scalar, ...], Field(min_length=1, max_length=MAX_VALUES)]
+
+
+def check_range(bounds: tuple[Bound, Bound]) -> tuple[Bound, Bound]:
+    """Return `bounds`. Raises ValueError for a range of numbers that is empty."""
+    low, high = bounds
+    if isinstance(low, int) and isinstance(high, int) and low > high:
+        raise ValueError(f"the range {low} to {high} is empty")
+    return bounds
+
+
+def check_count(bounds: tuple[Bound, Bound]) -> tuple[Bound, Bound]:
+    """Return `bounds`. Raises ValueError for numbers that cannot count elements of a list."""
+    if any(isinstance(bound, int) and not 0 <= bound <= MAX_ITEMS for bound in bounds):
+        raise ValueError(f"a count lies between 0 and {MAX_ITEMS}")
+    return bounds
+
+
+Range = Annotated[tuple[Bound, Bound], AfterValidator(check_range)]
+Count = Annotated[Range, AfterValidator(check_count)]
 
 
 class Part(BaseModel):
     """A frozen group of values; an unknown key is an error. What stands below a field describes it in the schema."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True)
 
 
 class Draw(Part):
@@ -29,17 +56,17 @@ class Draw(Part):
     are drawn in an order that their expressions allow.
     """
 
-    one_of: tuple[Scalar, ...] | Expr | None = None
+    one_of: Values | Expr | None = None
     """One element of a list, each equally likely."""
-    some_of: tuple[Scalar, ...] | Expr | None = None
+    some_of: Values | Expr | None = None
     """Several elements of a list, in any order; `count` says how many."""
     shuffle: Expr | None = None
     """All elements of a list, in any order."""
-    between: tuple[Bound, Bound] | None = None
+    between: Range | None = None
     """A whole number between two bounds, both included."""
     value: Expr | None = None
     """What an expression says."""
-    count: tuple[Bound, Bound] = (1, 1)
+    count: Count = (1, 1)
     """For `some_of`: how many, at least and at most."""
     without: Expr | None = None
     """For `one_of` and `some_of`: a list of elements that are never taken."""
@@ -53,6 +80,9 @@ class Draw(Part):
         ]
         if len(ways) != 1:
             raise ValueError(f"say one of one_of, some_of, shuffle, between, value; found {', '.join(ways) or 'none'}")
+        for more, fits in (("without", ("one_of", "some_of")), ("plus", ("some_of",)), ("count", ("some_of",))):
+            if more in self.model_fields_set and ways[0] not in fits:
+                raise ValueError(f"{more} belongs to {' and '.join(fits)}, not to {ways[0]}")
         return self
 
 
@@ -60,23 +90,31 @@ class Ref(Part):
     """A column that holds the id of a row of another table, created along with its own row."""
 
     table: Name
+    """Table of that row."""
 
 
 class Rows(Part):
     """A column that holds the ids of several rows of another table, created along with its own row."""
 
     table: Name
-    count: tuple[Bound, Bound] = (1, 1)
+    """Table of the rows."""
+    count: Count = (1, 1)
+    """How many, at least and at most; expressions see the knobs and the constants."""
 
 
 class Column(Part):
     """One typed column. Without `draw`, `ref` and `rows` it starts at `start`."""
 
     type: Literal["int", "float", "string", "bool", "list<string>", "list<int>", "ref", "refs"]
+    """What it holds; `ref` and `refs` are ids of rows of another table."""
     draw: Draw | None = None
+    """How its first value is drawn."""
     start: Scalar | tuple[Scalar, ...] | None = None
+    """The value that it always begins with."""
     ref: Ref | None = None
+    """For type `ref`: which row is created along with this one."""
     rows: Rows | None = None
+    """For type `refs`: which rows are created along with this one."""
 
     @model_validator(mode="after")
     def _source(self) -> "Column":
@@ -85,6 +123,8 @@ class Column(Part):
         allowed = [wanted] if wanted else ["draw", "start"]
         if len(given) != 1 or given[0] not in allowed:
             raise ValueError(f"a column of type {self.type} needs {' or '.join(allowed)}; found {given or 'neither'}")
+        if self.start is not None and not _of_type(self.start, self.type):
+            raise ValueError(f"start {self.start!r} is no {self.type}")
         return self
 
 
@@ -108,3 +148,12 @@ class Table(Part):
         if twice:
             raise ValueError(f"named twice among columns, let and computed: {', '.join(twice)}")
         return self
+
+
+_PYTHON: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "string": (str,), "bool": (bool,)}
+
+
+def _of_type(value: object, kind: str) -> bool:
+    inner = kind.removeprefix("list<").removesuffix(">")
+    values = value if isinstance(value, tuple) else (value,)
+    return isinstance(value, tuple) == kind.startswith("list<") and all(type(each) in _PYTHON[inner] for each in values)

@@ -5,11 +5,12 @@ Each fault is raised with the file, line and column of the value that is wrong.
 
 import difflib
 from collections.abc import Collection, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Any, NoReturn
 
 from cel_expr_python import cel
 
-from pipeline.environments.declared.columns import Table
+from pipeline.environments.declared import growth
 from pipeline.environments.declared.compiled import Arguments, CompiledInsert, CompiledTable, CompiledTool
 from pipeline.environments.declared.expressions import (
     TYPES,
@@ -17,13 +18,17 @@ from pipeline.environments.declared.expressions import (
     ExpressionFault,
     compile_expression,
     constant_type,
+    names_used,
 )
 from pipeline.environments.declared.reading import Document, Path
 from pipeline.environments.declared.scope import layout_of, layout_types
 from pipeline.environments.declared.spec import Parameter, Spec, Tool
+from pipeline.environments.declared.structure import check_structure
 
 STRINGS = cel.Type.List(cel.Type.STRING)
 Types = dict[str, cel.Type]
+MAX_STEPS = 200
+"""Evaluations that one computed value may take with all that it needs."""
 
 
 class Compiler:
@@ -33,6 +38,10 @@ class Compiler:
         self.spec, self._document = spec, document
         self.constants: dict[str, Any] = {name: plain(value) for name, value in spec.constants.items()}
         self.constant_types: Types = {name: constant_type(value) for name, value in self.constants.items()}
+        self._sizes = {name: growth.size_of(value) for name, value in self.constants.items()}
+        self._steps: dict[str, int] = {}
+        """Evaluations that a computed value, named by table, takes with all that it needs."""
+        self._made: dict[tuple[object, ...], Expression] = {}
         self.tables = self._tables()
         self.tools = {name: self._tool(name, tool) for name, tool in spec.tools.items()}
 
@@ -42,10 +51,15 @@ class Compiler:
 
     def expression(self, path: Path, text: str, types: Types, wanted: cel.Type | None = None) -> Expression:
         """Compile one expression with the constants and `types` in scope."""
-        try:
-            return compile_expression(text, self.constant_types | types, wanted)
-        except ExpressionFault as fault:
-            self.fail(path, str(fault))
+        scope = self.constant_types | types
+        used = tuple((name, scope[name].name()) for name in names_used(text, scope))
+        key = (text, used, None if wanted is None else wanted.name())
+        if key not in self._made:
+            try:
+                self._made[key] = compile_expression(text, scope, wanted, self._sizes)
+            except ExpressionFault as fault:
+                self.fail(path, str(fault))
+        return self._made[key]
 
     def known(self, path: Path, name: str, names: Collection[str], what: str) -> str:
         """Return `name` if it is one of `names`, else fail with a suggestion."""
@@ -75,29 +89,37 @@ class Compiler:
 
     def _tables(self) -> dict[str, CompiledTable]:
         specs = self.spec.tables
-        for name, table in specs.items():
-            self._check_references(name, table)
-        rows = [table.row for table in specs.values()]
-        for name, table in specs.items():
-            if rows.count(table.row) > 1:
-                self.fail(("tables", name, "row"), f"two tables call their row {table.row!r}")
+        order = check_structure(self.spec, self.fail, self.known)
         self.tables = {name: CompiledTable(table, layout_of({table.row: name}, specs)) for name, table in specs.items()}
-        for name in specs:
+        for name in order:
             self._compute(name)
         return self.tables
 
-    def _check_references(self, name: str, table: Table) -> None:
-        for column_name, column in table.columns.items():
-            for kind, target in (("ref", column.ref), ("rows", column.rows)):
-                if target is not None:
-                    path = ("tables", name, "columns", column_name, kind, "table")
-                    self.known(path, target.table, self.spec.tables, "table")
-
     def _compute(self, name: str) -> None:
-        table = self.tables[name]
-        for computed, text in table.spec.computed.items():
-            path = ("tables", name, "computed", computed)
-            table.computed[computed] = self.expression(path, text, self.row_types(name))
+        """Compile the computed values of a table, each after those that it needs."""
+        table, path = self.tables[name], ("tables", name, "computed")
+        mine = {f"{table.spec.row}.{computed}": computed for computed in table.spec.computed}
+        any_type: Types = dict.fromkeys(mine, cel.Type.DYN)
+        needs = {
+            computed: [mine[used] for used in names_used(text, any_type) if used in mine]
+            for computed, text in table.spec.computed.items()
+        }
+        try:
+            order = tuple(TopologicalSorter(needs).static_order())
+        except CycleError as error:
+            circle = error.args[1]
+            self.fail((*path, circle[0]), f"values that need each other: {' needs '.join(reversed(circle))}")
+        for computed in order:
+            text = table.spec.computed[computed]
+            table.computed[computed] = self.expression((*path, computed), text, self.row_types(name))
+            self._steps[f"{name}.{computed}"] = 1 + self._steps_of(name, table.computed[computed])
+            if self._steps[f"{name}.{computed}"] > MAX_STEPS:
+                self.fail((*path, computed), f"needs more than {MAX_STEPS} evaluations of other computed values")
+
+    def _steps_of(self, name: str, expression: Expression) -> int:
+        layout = self.tables[name].layout
+        parts = (used.partition(".") for used in expression.names)
+        return sum(self._steps.get(f"{layout[row].table}.{column}", 0) for row, _, column in parts if row in layout)
 
     def _tool(self, name: str, tool: Tool) -> CompiledTool:
         path: Path = ("tools", name)

@@ -15,11 +15,11 @@ _EXPRESSION_WORDS = frozenset({
     "map", "filter", "type", "int", "uint", "double", "bool", "string", "bytes", "list", "dyn", "matches", "contains",
     "duration", "timestamp", "math", "cel", "strings", "optional",
 })  # fmt: skip
-_OWN = frozenset({"id", "item", "index", "count", "siblings"})
-"""Variables that expressions get from us."""
+_OWN = frozenset({"id", "item", "index", "count", "siblings", "self"})
+"""Variables that expressions, and methods, get from us."""
 _INTERFACE = frozenset({
-    "reset", "get_reward", "grade", "state", "state_hash", "procedure", "instant", "refused", "said", "schemas", "spec",
-    "transcript", "user",
+    "reset", "get_reward", "gives", "grade", "mro", "state", "state_hash", "procedure", "instant", "refused", "said",
+    "schemas", "spec", "transcript", "user",
 })  # fmt: skip
 
 

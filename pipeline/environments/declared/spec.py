@@ -1,54 +1,93 @@
 """A declared environment as validated, frozen models: what one YAML file may say."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from pipeline.environments.declared.columns import Bound, Draw, Expr, Part, Scalar, Table, Text
+from pipeline.environments.declared.columns import Draw, Expr, Part, Range, Scalar, Table, Text
 from pipeline.environments.declared.names import Dotted, Name, ToolName
 
 Constant = Scalar | tuple[Scalar, ...] | dict[str, Scalar | tuple[Scalar, ...]]
 Arguments = dict[Name, Expr]
 """Arguments of a call, each an expression."""
+_SECTIONS = re.compile(r"\b(Args|Returns|Raises):|\(choices:")
+"""What would be read as a part of its own in the docstring that a tool's schema is made from."""
+
+
+def check_about(text: str) -> str:
+    """Return `text`. Raises ValueError when it would break the docstring of its tool."""
+    found = _SECTIONS.search(text)
+    if found is not None:
+        raise ValueError(f"{found.group()!r} would be taken for a heading of the tool's docstring; say it otherwise")
+    return text
+
+
+About = Annotated[Text, AfterValidator(check_about)]
+Choice = Annotated[str, Field(min_length=1, max_length=200)]
+Shares = Annotated[float, Field(ge=0, le=1_000_000)]
 
 
 class Parameter(Part):
     """One parameter of a tool: the id of a row (`key`), or a plain value."""
 
-    about: Text
+    about: About
+    """What the agent is told of it."""
     key: Name | None = None
     """Table whose row the value names; the row is then in scope, under the parameter's name without `_id`."""
     type: Literal["string", "int", "float", "bool"] = "string"
-    enum: Annotated[tuple[str, ...], Field(max_length=100)] | None = None
+    """Type of a plain value."""
+    enum: Annotated[tuple[Choice, ...], Field(min_length=1, max_length=100)] | None = None
+    """The only texts that are allowed."""
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> "Parameter":
+        if self.key is not None and (self.enum is not None or self.type != "string"):
+            raise ValueError("a parameter that names a row (key) is text and takes no enum")
+        if self.enum is not None and self.type != "string":
+            raise ValueError(f"an enum lists texts, so the type cannot be {self.type}")
+        if self.enum is not None and len(set(self.enum)) < len(self.enum):
+            raise ValueError("a value of enum stands there twice")
+        return self
 
 
 class Requirement(Part):
     """What must hold before a tool does anything; otherwise the agent is told `otherwise`."""
 
     that: Expr
+    """A condition."""
     otherwise: Expr
+    """Text for the agent where it does not hold; an expression, so plain words stand in quotes of their own."""
 
 
 class Insert(Part):
     """A new row; its id is an expression, so that equal deeds in another order end in equal states."""
 
     table: Name
+    """Table that gets the row."""
     id: Expr
+    """Its id; a call that would make an id that exists is refused."""
     row: dict[Name, Expr] = {}
+    """Its columns; those that have a `start` may be left out."""
 
 
 class Tool(Part):
     """One tool. Expressions see the parameters, the rows they name, what these refer to, and the constants."""
 
-    about: Text
+    about: About
+    """What the agent is told of it."""
     parameters: Annotated[dict[Name, Parameter], Field(max_length=20)] = {}
+    """What it is called with, all of it required."""
     requires: Annotated[tuple[Requirement, ...], Field(max_length=20)] = ()
+    """What must hold, checked in order."""
     change: dict[Dotted, Expr] = {}
     """Columns that change, and their new values, all computed before any is changed."""
     insert: Insert | None = None
+    """A row that is added."""
     returns: Expr
     """Text of the answer, as it stands after the change."""
-    returns_about: Text
+    returns_about: About
+    """What the agent is told of the answer."""
     report: Text | None = None
     """What the scripted agent says it has done, such as "approved"; absent: the tool's name."""
     demanded: bool = True
@@ -61,21 +100,28 @@ class Rule(Part):
     """One rule of a step: when it holds, the matter is decided by this call."""
 
     name: Name
+    """What cases and habits call it."""
     when: Expr
+    """A condition on the subject."""
     call: ToolName
+    """The tool that settles the matter."""
     arguments: Arguments = {}
+    """Its arguments."""
 
 
 class Step(Part):
     """One step of the procedure: a demanded call, then rules; the first that holds decides."""
 
     call: ToolName
+    """The tool that is to be called."""
     arguments: Arguments = {}
+    """Its arguments; with `each` they see `item`."""
     each: Expr | None = None
     """A list: the call is demanded once for each `item` of it, in order."""
     when: Expr | None = None
     """The call is demanded only if this holds; the rules are looked at all the same."""
     rules: Annotated[tuple[Rule, ...], Field(max_length=20)] = ()
+    """Rules that the call makes it possible to judge."""
 
 
 class Habit(Part):
@@ -97,10 +143,13 @@ class Procedure(Part):
     """The rules of the work, in words for the agent and as steps for the grades."""
 
     text: Text
+    """The system message of every episode."""
     subject: Name
     """Row name of the table whose rows get decided."""
     steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=60)]
-    habits: dict[Name, Habit] = {}
+    """What is to be done about a subject, in order, until a rule decides."""
+    habits: Annotated[dict[Name, Habit], Field(max_length=60)] = {}
+    """Ways to go wrong, for the scripted agent that leaves traces."""
     closing: Text = "Done: {decisions}."
     """The scripted agent's last message; `{decisions}` stands for the reports of what it decided."""
 
@@ -119,8 +168,10 @@ class Case(Part):
     """A kind of subject: what is drawn otherwise, and the rule that is to decide."""
 
     rule: Name
+    """The rule that must decide about such a subject."""
     draw: dict[Dotted, Draw] = {}
-    traffic: Annotated[float, Field(ge=0)] = 1.0
+    """Values of the subject's row, and of rows it refers to, that are drawn otherwise."""
+    traffic: Shares = 1.0
     """How often the scripted agent's desk sees it, in proportion."""
 
 
@@ -128,7 +179,9 @@ class Call(Part):
     """A call made before the subjects are looked at, such as a search for them."""
 
     call: ToolName
+    """The tool."""
     arguments: Arguments = {}
+    """Its arguments; they see the root row."""
 
 
 class Template(Part):
@@ -142,14 +195,15 @@ class Template(Part):
     """Cases to draw each subject from; absent: all of them."""
     draw: dict[Dotted, Draw] = {}
     """What is drawn otherwise."""
-    knobs: dict[Name, tuple[Bound, Bound]] = {}
+    knobs: Annotated[dict[Name, Range], Field(max_length=20)] = {}
     """Whole numbers drawn for each task, recorded on it, visible in expressions; they replace the spec's own."""
     opening: Annotated[tuple[Call, ...], Field(max_length=20)] = ()
+    """Calls made before the subjects are looked at, such as a search for them."""
     ask: Name
     """The list of phrases that the question is taken from."""
     each_case: bool = False
     """Make one template of each case, named like it."""
-    traffic: Annotated[float, Field(ge=0)] = 1.0
+    traffic: Shares = 1.0
     """How often the scripted agent's desk sees it, in proportion."""
 
 
@@ -157,6 +211,7 @@ class Asking(Part):
     """Phrases of a question; `{claim.id}` stands for a column of the root or of the first subject."""
 
     phrases: Annotated[tuple[Text, ...], Field(min_length=1, max_length=500)]
+    """Phrases that train uses, and the other splits where nothing is held out."""
     held_out: Annotated[tuple[Text, ...], Field(max_length=500)] = ()
     """Phrases that only valid and eval use."""
 
@@ -165,15 +220,25 @@ class Spec(Part):
     """A whole environment."""
 
     name: Name
+    """What the environment is called: the name of its file, without `.yaml`."""
     about: Text
+    """What it is, for people."""
     constants: Annotated[dict[Name, Constant], Field(max_length=200)] = {}
-    knobs: dict[Name, tuple[Bound, Bound]] = {}
+    """Values that every expression sees: text, numbers, lists, and maps of these."""
+    knobs: Annotated[dict[Name, Range], Field(max_length=20)] = {}
+    """Whole numbers drawn for each task, least and most; templates may set their own."""
     tables: Annotated[dict[Name, Table], Field(min_length=1, max_length=60)]
+    """The state."""
     tools: Annotated[dict[ToolName, Tool], Field(min_length=1, max_length=60)]
+    """What the agent can do."""
     procedure: Procedure
+    """How the work is to be done, in words and as steps."""
     cases: Annotated[dict[Name, Case], Field(min_length=1, max_length=200)]
+    """Kinds of subject."""
     templates: Annotated[dict[Name, Template], Field(min_length=1, max_length=200)]
+    """Kinds of task."""
     ask: Annotated[dict[Name, Asking], Field(min_length=1, max_length=60)]
+    """Lists of phrases, which templates name."""
     bystanders: Annotated[int, Field(ge=0, le=20)] = 0
     """Further roots of a random template that a task's state holds, which nobody asks about."""
     asides: Annotated[tuple[Text, ...], Field(max_length=200)] = ()
