@@ -36,7 +36,8 @@ MODEL = Path("models/sft")
 TASKS_FILE = Path("data/rl_tasks.parquet")
 VALID_FILE = Path("data/tasks/valid.parquet")
 RL_METRICS = Path("metrics/rl.json")
-CODE = tuple(Path(pipeline.__file__).parent / room for room in ("training", "rollouts", "environments", "graders"))
+ROOMS = ("training", "rollouts", "environments", "graders", "remote")
+CODE = tuple(Path(pipeline.__file__).parent / room for room in ROOMS)
 """Code that a checkpoint hangs on."""
 
 
