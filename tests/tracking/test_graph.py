@@ -11,7 +11,7 @@ from tests.tracking.workspace import make_workspace
 
 def test_a_matrix_becomes_stages_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stages = read_stages(make_workspace(tmp_path, monkeypatch))
-    assert list(stages) == ["make", "score@sft-valid", "score@sft-eval", "score@rl-valid", "score@rl-eval"]
+    assert list(stages) == ["make", "score@sft-valid", "score@sft-eval", "score@rl-valid", "score@rl-eval", "close"]
     assert stages["score@rl-eval"].cmd == "python score.py rl eval"
     assert stages["score@rl-eval"].outs == ("data/rl-eval.txt",)
 
