@@ -6,10 +6,11 @@ nothing is global: who needs a world is handed it.
 
 import difflib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.environments.adapters.openenv import load_openenv
 from pipeline.environments.base import Environment
 from pipeline.environments.declared import SHIPPED, load_environment
 from pipeline.environments.python_file import load_python
@@ -36,6 +37,8 @@ class World:
     """Hash of the file that defines it where that lies outside the package's code; finished work is keyed by it."""
 
 
+ADAPTERS: Mapping[str, Callable[[Path], type[Environment]]] = {".openenv.yaml": load_openenv}
+"""How a file that names somebody else's environment ends, and what makes it one of ours."""
 Worlds = Mapping[str, World]
 """The worlds of a run by name, in the order of params."""
 
@@ -62,6 +65,14 @@ def _load(name: str, folder: Path) -> World:
     own = folder / f"{name}.py"
     if own.is_file():
         return make_world(name, load_python(own), own.with_suffix(".jsonl"), _hash(own))
+    replay = folder / f"{name}.replay.yaml"
+    if replay.is_file():
+        made = load_replay(replay)
+        return World(name, made, shown_schemas(made.replay), made.procedure, replay, replay_fingerprint(replay))
+    for suffix, load in ADAPTERS.items():
+        named = folder / f"{name}{suffix}"
+        if named.is_file():
+            return make_world(name, load(named), folder / f"{name}.jsonl", _hash(named))
     for spec in (folder / f"{name}.yaml", SHIPPED / f"{name}.yaml"):
         if spec.is_file():
             return make_world(name, load_environment(spec), fingerprint=_hash(spec))

@@ -13,7 +13,8 @@ Every row is started once, and its golden calls are run, so that a bad one is fo
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
@@ -63,24 +64,28 @@ def given_demo(world: World, task: Task) -> Demo | None:
     """The run of a task's golden calls, one a turn; None without golden calls. Raises BadRow when they fail."""
     if not task.golden_calls:
         return None
-    environment, opening = _start(world, task)
-    messages = [Message("system", world.procedure)] if world.procedure else []
-    messages.append(Message("user", opening))
-    for number, golden in enumerate(task.golden_calls):
-        call = ToolCall(f"call_{number}_0", golden["name"], golden["arguments"], dumps(golden["arguments"]))
-        answer = call_tool(environment, call)
-        if answer.error:
-            raise BadRow(f"golden_calls: {call.name} {call.raw_arguments} is answered: {answer.content}")
-        messages.append(Message("assistant", None, (call,)))
-        messages.append(Message("tool", answer.content, tool_call_id=call.id, name=call.name))
-    messages.append(Message("assistant", CLOSING))
-    grades = environment.grade()
+    with _started(world, task) as (environment, opening):
+        for number, golden in enumerate(task.golden_calls):
+            _make(environment, golden, number)
+        environment.said = CLOSING
+        environment.transcript.append(Message("assistant", CLOSING))
+        grades = environment.grade()
     reached = outcome(grades)
     if reached is None:
         raise BadRow(f"golden_calls: their run has no outcome ({grades[0].reason if grades else 'no grade'})")
-    return Demo(
-        task.task_id, "golden", tuple(messages), world.tools, harness_hash(world.tools), reached, process(grades)
-    )
+    before = (Message("system", world.procedure),) if world.procedure else ()
+    messages = (*before, Message("user", opening), *environment.transcript)
+    return Demo(task.task_id, "golden", messages, world.tools, harness_hash(world.tools), reached, process(grades))
+
+
+def _make(environment: Environment, golden: JsonObject, number: int) -> None:
+    """One golden call, put into the environment's transcript with its answer."""
+    call = ToolCall(f"call_{number}_0", golden["name"], golden["arguments"], dumps(golden["arguments"]))
+    answer = call_tool(environment, call)
+    if answer.error:
+        raise BadRow(f"golden_calls: {call.name} {call.raw_arguments} is answered: {answer.content}")
+    environment.transcript.append(Message("assistant", None, (call,)))
+    environment.transcript.append(Message("tool", answer.content, tool_call_id=call.id, name=call.name))
 
 
 def _refuse_twice(first: int, number: int) -> None:
@@ -163,12 +168,14 @@ def _split(named: str, identity: str) -> Split:
 def _prove(world: World, task: Task) -> None:
     try:
         if given_demo(world, task) is None:
-            _start(world, task)
+            with _started(world, task):
+                pass
     except EnvironmentFault as error:
         raise BadRow(str(error)) from error
 
 
-def _start(world: World, task: Task) -> tuple[Environment, str]:
+@contextmanager
+def _started(world: World, task: Task) -> Iterator[tuple[Environment, str]]:
     """A started environment, and the question as the agent reads it."""
     environment = world.factory()
     try:
