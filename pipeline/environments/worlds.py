@@ -65,10 +65,6 @@ def _load(name: str, folder: Path) -> World:
     own = folder / f"{name}.py"
     if own.is_file():
         return make_world(name, load_python(own), own.with_suffix(".jsonl"), _hash(own))
-    replay = folder / f"{name}.replay.yaml"
-    if replay.is_file():
-        made = load_replay(replay)
-        return World(name, made, shown_schemas(made.replay), made.procedure, replay, replay_fingerprint(replay))
     for suffix, load in ADAPTERS.items():
         named = folder / f"{name}{suffix}"
         if named.is_file():

@@ -40,10 +40,11 @@ class BadRow(InputError):
     """A row that is no task; `given_tasks` puts file and line before it."""
 
 
-def given_tasks(world: World, seed: int) -> dict[Split, list[Task]]:
+def given_tasks(world: World, seed: int, proved: Collection[Split] = SPLITS) -> dict[Split, list[Task]]:
     """The tasks of a world's file by split, in the order of the file.
 
-    Raises InputError naming file and line: of a row that is no task, is there twice, or cannot be started or solved.
+    Raises InputError naming file and line: of a row that is no task, is there twice, or, of the splits in `proved`,
+    cannot be started or solved.
     """
     if world.tasks is None:
         raise InputError(f"environment {world.name!r}: its tasks are drawn from its spec, not given in a file")
@@ -53,7 +54,8 @@ def given_tasks(world: World, seed: int) -> dict[Split, list[Task]]:
         try:
             task = _task(world, line, seed, number)
             _refuse_twice(first.setdefault(task.task_id, number), number)
-            _prove(world, task)
+            if task.split in proved:
+                _prove(world, task)
         except BadRow as error:
             raise InputError(f"{world.tasks}:{number}: {error}") from error
         tasks[task.split].append(task)
@@ -179,7 +181,10 @@ def _started(world: World, task: Task) -> Iterator[tuple[Environment, str]]:
     """A started environment, and the question as the agent reads it."""
     environment = world.factory()
     try:
-        added = environment.reset(**reset_arguments(task))
-    except Exception as error:
-        raise BadRow(f"reset refuses it: {type(error).__name__}: {error}") from error
-    return environment, task.question + (added or "")
+        try:
+            added = environment.reset(**reset_arguments(task))
+        except Exception as error:
+            raise BadRow(f"reset refuses it: {type(error).__name__}: {error}") from error
+        yield environment, task.question + (added or "")
+    finally:
+        environment._release()
