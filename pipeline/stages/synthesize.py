@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline.environments.outside import outside_worlds
 from pipeline.environments.worlds import load_worlds
-from pipeline.errors import InputError
+from pipeline.errors import EmptyOutputError, InputError
 from pipeline.params import Params
 from pipeline.records import DEMOS, TASKS, Split
 from pipeline.remote.memory import Memory
@@ -46,6 +46,11 @@ def body(params: Params, run: Run) -> None:
         rows = _noted(make_rows(_order(params, split, size), tallies[split]), Progress("synthesize", size), split)
         first = to_show if split == "train" else None
         sizes[split] = write_parquet(FOLDER / f"{split}.parquet", _first(rows, first, wanted), TASKS)
+        if not sizes[split]:
+            files = ", ".join(str(world.tasks) for world in worlds.values())
+            raise EmptyOutputError(
+                f"{files}: no row is of split {split}; add more rows, or give some of them that split"
+            )
     outside = outside_tasks(outside_worlds(), params.seed, params.synthesize.outside)
     aside = write_parquet(FOLDER / "outside.parquet", map(task_to_row, outside), TASKS)
     demos = demonstrate(worlds, map(task_from_row, to_show[:golden]))
@@ -58,6 +63,9 @@ def body(params: Params, run: Run) -> None:
     }
     write_json(Path("metrics/synthesize.json"), made | counts)
     run.log_metrics({str(split): size for split, size in sizes.items()} | counts)
+    if teacher:
+        fates = ", ".join(f"{count} {reason}" for reason, count in taught.reasons.items())
+        print(f"synthesize runs of the teacher: {fates}", flush=True)
 
 
 def _order(params: Params, split: Split, size: int) -> Order:
