@@ -174,13 +174,18 @@ class RewardParams(Section):
         return tuple(sorted({*self.weights, *self.required}))
 
 
+def held_out_names(graders: Sequence[GraderEntry]) -> tuple[str, ...]:
+    """Names of the grades that only watch, in the order of params."""
+    return tuple(name for grader in graders if grader.held_out for name in grader.gives())
+
+
 def check_names(graders: Sequence[GraderEntry], reward: RewardParams) -> None:
     """Raises ValueError when two graders give one name, or when the reward hangs on a grade that is held out."""
     given = [name for grader in graders for name in grader.gives()]
     twice = next((name for name in given if given.count(name) > 1), None)
     if twice is not None:
         raise ValueError(f"graders: two entries give a grade named {twice!r}; rename one")
-    watching = sorted({name for grader in graders if grader.held_out for name in grader.gives()} & {*reward.names()})
+    watching = sorted({*held_out_names(graders)} & {*reward.names()})
     if watching:
         raise ValueError(
             f"reward: names {watching[0]!r}, which is held out of every reward; take it out of weights and required, "

@@ -126,7 +126,8 @@ def _bar(axes: Axes, place: int, row: Agreement) -> None:
         )  # fmt: skip
         if count:
             ink = TOKENS["ink"] if name == "null" else TOKENS["paper"]
-            axes.text(left + width / 2, place, str(count), ha="center", va="center", color=ink)
+            ground = {"facecolor": TOKENS[colour], "edgecolor": "none", "pad": 1.5}
+            axes.text(left + width / 2, place, str(count), ha="center", va="center", color=ink, bbox=ground)
         left += width
     said = f"agreement {_figure(row.share)}, kappa {_figure(row.kappa)}"
     axes.text(1, place - 0.32, said, ha="right", va="bottom", color=TOKENS["muted"], fontsize=10)

@@ -18,6 +18,8 @@ _LINES: tuple[tuple[str, str, tuple[float, float] | None], ...] = (
     ("muted", "P", (4, 2)),
 )  # fmt: skip
 """Colour, mark and dashes of the n-th line, where lines have no meaning of their own."""
+_WATCHING: tuple[tuple[str, str, tuple[float, float]], ...] = (("ink", "x", (1, 2)), ("muted", "+", (1, 2)))
+"""Colour, mark and dashes of the n-th grade that is held out."""
 _VERDICTS = {
     "signal": ("kept", "o", "rl"), "solved_share": ("kept, always solved", "P", "rl"),
     "no_spread": ("no spread", "x", "base"), "below_window": ("too hard", "v", "rft"),
@@ -39,13 +41,22 @@ def sft_loss(train: Curve, valid: Curve) -> str:
         return inline(figure, "sft", "Loss of supervised fine-tuning over its steps")
 
 
-def rl_progress(reward: Curve, outcome: Curve, valid: Curve, flat: Curve) -> str:
-    """Reward, outcome and valid pass@1 above; share of groups without spread below; over generation steps."""
+def rl_progress(
+    reward: Curve, outcome: Curve, valid: Curve, flat: Curve, *, watching: Mapping[str, Curve] | None = None
+) -> str:
+    """Reward, outcome, valid pass@1 and grades held out above; share of groups without spread below; over steps.
+
+    `watching` are the means of held-out grades by name. Where one falls while the reward rises, the policy has learnt
+    to please its graders.
+    """
     with drawing():
         figure, (above, below) = canvas(_WIDTH, 360, rows=2)
         _line(above, reward, "base", "reward, train tasks")
         _line(above, outcome, "rft", "outcome, train tasks", dashes=(4, 2))
         _line(above, valid, "rl", "pass@1, valid tasks", marker="o")
+        for place, (name, curve) in enumerate((watching or {}).items()):
+            colour, marker, dashes = _WATCHING[place % len(_WATCHING)]
+            _line(above, curve, colour, f"{name}, held out", marker, dashes)
         _line(below, flat, "muted", "groups without spread")
         for axes, title in ((above, "What it earns"), (below, "Groups without spread: they teach nothing")):
             axes.set_ylim(0, 1.02)

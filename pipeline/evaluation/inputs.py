@@ -12,6 +12,7 @@ from typing import Any
 
 from pipeline.errors import InputError
 from pipeline.evaluation.metrics import COLUMNS, TaskScores, collect
+from pipeline.graders.reward import HELD_OUT
 from pipeline.records import ROLLOUTS, TASKS, Rollout, Task
 from pipeline.rows import rollout_from_row, task_from_row
 from pipeline.tables import read_json, read_parquet
@@ -43,6 +44,12 @@ class Inputs:
         """Points (x, y) of a curve; rows without both numbers, and columns that are not there, give none."""
         pairs = ((_number(row.get(x)), _number(row.get(y))) for row in self.curves[curve])
         return [(left, right) for left, right in pairs if left is not None and right is not None]
+
+    def watching(self) -> dict[str, Points]:
+        """Points (step, mean) of each grade that was held out of practice, by name; empty ones left out."""
+        names = [name for name in (self.curves["rl"] or [{}])[0] if name.startswith(HELD_OUT)]
+        found = {name.removeprefix(HELD_OUT): self.points("rl", "step", name) for name in names}
+        return {name: points for name, points in found.items() if points}
 
     def groups(self) -> list[tuple[float, float, str]]:
         """Pass rate, spread and reason of every profiled group that has both numbers."""

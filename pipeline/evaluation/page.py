@@ -28,6 +28,7 @@ from pipeline.evaluation.story import (
 )
 from pipeline.evaluation.summary import bootstrap_of, summarise
 from pipeline.evaluation.svg import DARK, LIGHT, css
+from pipeline.evaluation.watching import watch_sentences
 from pipeline.params import EvaluateParams
 from pipeline.records import StopReason
 
@@ -51,7 +52,9 @@ def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, s
         filter_facts=filter_facts(inputs.metrics["filter"]), rl_facts=rl_facts(inputs.metrics["rl"]),
         sft_facts=sft_facts(inputs.metrics["sft"]), rft_facts=rft_facts(inputs.metrics["rft"]),
         pairs=pick_pairs(inputs, success_at), outside=outside, outside_sentence=outside_sentence(outside),
-        worlds=worlds, means=_means(rows["eval"]), **_charts(inputs, comparison, templates, worlds),
+        worlds=worlds, means=_means(rows["eval"]),
+        watch_sentences=watch_sentences(inputs.points("rl", "step", "reward"), inputs.watching()),
+        **_charts(inputs, comparison, templates, worlds),
     )  # fmt: skip
 
 
@@ -84,7 +87,8 @@ def _charts(
             *(
                 inputs.points("rl", "step", name)
                 for name in ("reward", "outcome", "valid_pass_at_1", "zero_spread_share")
-            )
+            ),
+            watching=inputs.watching(),
         ),
         "spread_chart": curves.spread(inputs.groups()),
     }

@@ -15,6 +15,8 @@ from pipeline.records import Grade
 OUTCOME = "outcome"
 PROCEDURE = "procedure"
 ECONOMY = "economy"
+HELD_OUT = "held_out_"
+"""Begins the column, in plots/rl.csv, and the metric of a grade that only watches."""
 
 
 def find(grades: Sequence[Grade], name: str) -> Grade | None:

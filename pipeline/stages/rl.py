@@ -14,6 +14,8 @@ import polars as pl
 
 import pipeline
 from pipeline.environments.worlds import fingerprints, load_worlds
+from pipeline.grader_params import held_out_names
+from pipeline.graders.reward import HELD_OUT
 from pipeline.params import Params
 from pipeline.records import LEDGER
 from pipeline.rows import Row
@@ -31,7 +33,7 @@ from pipeline.training.run_folder import RunFolder, run_key
 MODEL = Path("models/sft")
 TASKS_FILE = Path("data/rl_tasks.parquet")
 VALID_FILE = Path("data/tasks/valid.parquet")
-ROOMS = ("training", "rollouts", "environments", "graders", "condition.py")
+ROOMS = ("training", "rollouts", "environments", "graders", "remote", "condition.py")
 CODE = tuple(Path(pipeline.__file__).parent / room for room in ROOMS)
 """Code that a checkpoint hangs on."""
 
@@ -52,7 +54,8 @@ def body(params: Params, run: Run) -> None:
     metrics = summarise(result, _fates(folder, params), worlds)
     write_json(Path("metrics/rl.json"), metrics)
     with whole_file(Path("plots/rl.csv"), "w") as stream:
-        stream.write(pl.DataFrame(result.history, schema=list(columns(list(worlds))), orient="row").write_csv())
+        names = columns(list(worlds), held_out_names(params.graders))
+        stream.write(pl.DataFrame(result.history, schema=list(names), orient="row").write_csv())
     run.log_metrics({name: float(value) for name, value in metrics.items() if isinstance(value, int | float)})
     print(f"rl         best after step {result.best_step}: valid pass@1 {result.best_score:.3f}", flush=True)
     shutil.rmtree(WORK / "rl")
@@ -70,6 +73,7 @@ class Reporter:
         step = int(row["step"] or 0)
         self._run.log_metrics({k: float(v) for k, v in row.items() if v is not None and k != "step"}, step)
         shown = {"reward": row["reward"], "outcome": row["outcome"], "valid pass@1": row["valid_pass_at_1"]}
+        shown |= {name.replace("_", " "): value for name, value in row.items() if name.startswith(HELD_OUT)}
         note = "  ".join(f"{name} {value:.3f}" for name, value in shown.items() if value is not None)
         if step:
             note += f"  groups {row['groups']}  max_turns {row['max_turns']}"

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pipeline.errors import EmptyOutputError
+from pipeline.grader_params import held_out_names
 from pipeline.graders.panel import NOBODY, Panel
 from pipeline.params import Params
 from pipeline.records import JsonObject, Rollout, Task
@@ -63,7 +64,7 @@ class Practice:
         self._refuse_outage(step, groups)
         tried = settle(groups, self.params.rl)
         write_part(self.folder.ledger, step, tried)
-        self.history.append(played(step, groups, tried, cap, list(self.places.by_name)))
+        self.history.append(played(step, groups, tried, cap, list(self.places.by_name), self._watching()))
         rows = [train_row(one.rollout, one.advantage) for one in tried if one.advantage is not None]
         return {
             "prompt_ids": [row.prompt_ids for row in rows],
@@ -76,7 +77,7 @@ class Practice:
 
     def begin(self) -> bool:
         """Look at valid before the first step; True when the model is to be kept as the best so far."""
-        self.history.append(dict.fromkeys(columns(list(self.places.by_name))) | {"step": 0})
+        self.history.append(dict.fromkeys(columns(list(self.places.by_name), self._watching())) | {"step": 0})
         return self._close(0)
 
     def finish(self, done: int, logs: dict[str, float]) -> bool:
@@ -106,6 +107,9 @@ class Practice:
                 self.best_step, self.best_score = done, score.mean
         self.report(self.history[-1])
         return better
+
+    def _watching(self) -> tuple[str, ...]:
+        return held_out_names(self.params.graders)
 
     def _play(self, tries: Sequence[tuple[Task, int]], seed: int, done: int, cap: int) -> list[Rollout]:
         rollouts = play(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from statistics import fmean
 
-from pipeline.graders.reward import outcome
+from pipeline.graders.reward import HELD_OUT, outcome, score
 from pipeline.training.collect import Group, Reason, Tried
 from pipeline.training.validation import ValidScore
 
@@ -24,23 +24,27 @@ OF_EACH = ("valid_pass_at_1", "outcome", "null_share")
 """What is also told of each environment, where a run has several: columns such as `outcome_claims`."""
 
 
-def columns(environments: Sequence[str]) -> tuple[str, ...]:
-    """The columns of a run that practises these environments."""
-    if len(environments) < 2:
-        return COLUMNS
-    return (*COLUMNS, *(f"{column}_{name}" for name in environments for column in OF_EACH))
+def columns(environments: Sequence[str], watching: Sequence[str] = ()) -> tuple[str, ...]:
+    """The columns of a run that practises these environments and has these grades held out.
+
+    A held-out grade's column is its mean over the rollouts made in the step that have it.
+    """
+    each = (f"{column}_{name}" for name in environments for column in OF_EACH) if len(environments) > 1 else ()
+    return (*COLUMNS, *each, *(f"{HELD_OUT}{name}" for name in watching))
 
 
 def played(
-    step: int, groups: Sequence[Group], tried: Sequence[Tried], max_turns: int, environments: Sequence[str] = ()
-) -> HistoryRow:
-    """The part of the row that the rollouts of step `step` (from 1) tell; `environments` are those of the run."""
+    step: int, groups: Sequence[Group], tried: Sequence[Tried], max_turns: int, environments: Sequence[str] = (),
+    watching: Sequence[str] = (),
+) -> HistoryRow:  # fmt: skip
+    """The part of the row that the rollouts of step `step` (from 1) tell; see `columns` for the last two."""
     turns = [turn for one in tried for turn in one.rollout.turns]
     trained = [one for one in tried if one.reason is Reason.TRAINED]
     rewards = [one.reward for one in tried if one.reward is not None]
     return (
-        dict.fromkeys(columns(environments))
+        dict.fromkeys(columns(environments, watching))
         | _each(tried, environments)
+        | _watched(tried, watching)
         | {
             "step": step,
             "reward": _mean(rewards),
@@ -71,10 +75,16 @@ def _each(tried: Sequence[Tried], environments: Sequence[str]) -> HistoryRow:
     return found
 
 
-def looked(row: HistoryRow, score: ValidScore) -> HistoryRow:
+def _watched(tried: Sequence[Tried], watching: Sequence[str]) -> HistoryRow:
+    """Mean of each grade that is held out."""
+    scores = {name: [score(one.rollout.grades, name) for one in tried] for name in watching}
+    return {f"{HELD_OUT}{name}": _mean([one for one in found if one is not None]) for name, found in scores.items()}
+
+
+def looked(row: HistoryRow, valid: ValidScore) -> HistoryRow:
     """`row` with what a look at valid showed."""
-    seen = {f"valid_pass_at_1_{name}": value for name, value in score.by_environment.items()}
-    return row | {"valid_pass_at_1": score.mean} | {name: value for name, value in seen.items() if name in row}
+    seen = {f"valid_pass_at_1_{name}": value for name, value in valid.by_environment.items()}
+    return row | {"valid_pass_at_1": valid.mean} | {name: value for name, value in seen.items() if name in row}
 
 
 def updated(row: HistoryRow, logs: dict[str, float]) -> HistoryRow:

@@ -48,6 +48,7 @@ def test_labels_are_neither_math_nor_markup_and_long_ones_are_cut() -> None:
 
 def test_curves_without_points_are_drawn_empty() -> None:
     assert "generation step" in texts(rl_progress([], [], [], []))
+    assert "tone, held out" in texts(rl_progress([], [], [], [], watching={"tone": [(1, 0.5), (2, 0.4)]}))
     assert "optimiser step" in texts(sft_loss([], []))
     assert "pass rate of the group" in texts(spread([]))
 

@@ -11,6 +11,7 @@ from pipeline.evaluation.episodes import pick_pairs
 from pipeline.evaluation.inputs import load_inputs
 from pipeline.evaluation.page import render
 from pipeline.evaluation.summary import compare
+from pipeline.evaluation.watching import watch_sentences
 from pipeline.params import EvaluateParams
 from tests.evaluation.workspace import HOSTILE, SKILL, lay_out
 
@@ -118,3 +119,13 @@ def test_a_missing_input_is_named(tmp_path: Path, lost: str) -> None:
     (tmp_path / lost).unlink()
     with pytest.raises(InputError, match=re.escape(f"{lost}: no such file; run the stage that writes it")):
         load_inputs(tmp_path, 1.0)
+
+
+def test_a_grade_held_out_is_drawn_with_the_reward_and_a_fall_is_pointed_out(hostile: str) -> None:
+    said = parsed(hostile).text
+    assert "tone, held out" in said
+    assert "Look closely: tone, held out of the reward, went from 0.47 beside" in said
+    assert watch_sentences([(1, 0.2), (2, 0.8)], {"tone": [(1, 0.5), (2, 0.6)]}) == [
+        "tone, held out of the reward, went from 0.50 beside a reward of 0.20 to 0.60 beside a reward of 0.80."
+    ]
+    assert watch_sentences([], {"tone": [(1, 0.5)]}) == watch_sentences([(1, 0.5)], {"tone": []}) == []

@@ -43,7 +43,9 @@ def lay_out(
     _write_csv(root / "plots/sft.csv", ("step", "train_loss", "valid_loss"), _losses())
     names = ("step", "reward", "outcome", "valid_pass_at_1", "zero_spread_share")
     each = tuple(f"valid_pass_at_1_{name}" for name in environments) if len(environments) > 1 else ()
-    _write_csv(root / "plots/rl.csv", names + each, [(*row, *[row[3]] * len(each)) for row in _progress()])
+    watched = (*names, *each, "held_out_tone")
+    rows = [(*row, *[row[3]] * len(each), 1 - row[1] if row[1] else "") for row in _progress()]
+    _write_csv(root / "plots/rl.csv", watched, rows)
     _write_csv(
         root / "plots/groups.csv", ("task_id", "template", "pass_rate", "reward_std", "kept", "reason"), _groups()
     )

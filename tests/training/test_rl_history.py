@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
-from pipeline.training.collect import collect, settle
+from pipeline.records import Grade
+from pipeline.training.collect import Tried, collect, settle
 from pipeline.training.curriculum import TaskSampler
 from pipeline.training.rl_history import COLUMNS, columns, looked, played, updated
 from pipeline.training.validation import ValidScore
@@ -51,3 +54,18 @@ def test_several_environments_have_columns_of_their_own() -> None:
     )
     assert tuple(seen) == columns(names)
     assert tuple(looked(played(3, groups, settle(groups, wanted.rl), 8, ("claims",)), ValidScore(1.0, {}))) == COLUMNS
+
+
+def test_a_grade_that_is_held_out_has_its_mean_beside_the_reward() -> None:
+    def graded(one: Tried, score: float | None) -> Tried:
+        grades = (*one.rollout.grades, Grade("tone", "process", score, held_out=True))
+        return replace(one, rollout=replace(one.rollout, grades=grades))
+
+    wanted = params(rl={"groups": 1, "tries": 4, "max_rounds": 1})
+    tasks = {"mixed": task("mixed")}
+    groups = collect(1, TaskSampler(list(tasks)), tasks, Player(outcome), wanted)
+    tried = [graded(one, score) for one, score in zip(settle(groups, wanted.rl), (0.2, 0.4, None, 0.6), strict=True)]
+    row = played(1, groups, tried, max_turns=8, watching=("tone", "never"))
+    assert tuple(row) == columns((), ("tone", "never")) == (*COLUMNS, "held_out_tone", "held_out_never")
+    assert row["held_out_tone"] == pytest.approx(0.4)
+    assert row["held_out_never"] is None
