@@ -1,6 +1,7 @@
 """What is drawn, compiled: bundles of rows that are created together, and how each of their values comes about."""
 
 from collections.abc import Mapping
+from graphlib import CycleError, TopologicalSorter
 
 from cel_expr_python import cel
 
@@ -26,8 +27,10 @@ class Bundles:
         self.knobs: Types = dict.fromkeys(
             [*self._spec.knobs, *(name for template in templates for name in template.knobs)], cel.Type.INT
         )
+        self.roots = self._roots()
+        self._types: dict[str, Types] = {}
 
-    def roots(self) -> list[str]:
+    def _roots(self) -> list[str]:
         """Tables whose rows are created by themselves: roots of templates, and what `rows` columns create."""
         found = []
         for name, template in self._spec.templates.items():
@@ -54,6 +57,11 @@ class Bundles:
 
     def types(self, table: str) -> Types:
         """Types of all that is in scope where a value of the bundle of `table` is drawn."""
+        if table not in self._types:
+            self._types[table] = self._find_types(table)
+        return self._types[table]
+
+    def _find_types(self, table: str) -> Types:
         layout = self._c.tables[table].layout
         types = self._creator_types(table) | layout_types(layout, self._c.tables, computed=False) | self.knobs | _CHILD
         for alias, target in layout.items():
@@ -78,12 +86,21 @@ class Bundles:
 
     def overrides(self, path: Path, draws: Mapping[str, Draw], table: str) -> Draws:
         """What a case or template draws otherwise in the bundle of `table`."""
-        types = self.types(table)
+        types, known = self.types(table), self.drawn(table)
         for dotted in draws:
-            self._c.known((*path, dotted), dotted, types.keys() - self.knobs.keys() - _CHILD.keys(), "drawn value")
+            self._c.known((*path, dotted), dotted, known, "value that can be drawn otherwise")
         return {
             dotted: self._draw((*path, dotted), draw, types, types[dotted]) for dotted, draw in draws.items()
         }  # fmt: skip
+
+    def drawn(self, table: str) -> list[str]:
+        """What a case or template may draw otherwise: columns and `let` values, but no ids."""
+        names = []
+        for alias, target in self._c.tables[table].layout.items():
+            its = self._spec.tables[target.table]
+            columns = [name for name, column in its.columns.items() if column.ref is None and column.rows is None]
+            names += [f"{alias}.{name}" for name in (*columns, *its.let)]
+        return names
 
     def bound(self, path: Path, bound: Bound, types: Types) -> Expression | int:
         """A bound of a range: a number, or an expression with `types` in scope."""
@@ -96,7 +113,7 @@ class Bundles:
             for name in self._spec.tables
             for alias in self._c.tables[name].layout.values()
             for column in self._spec.tables[alias.table].columns.values()
-            if column.rows is not None and column.rows.table == table and name in self.roots()
+            if column.rows is not None and column.rows.table == table and name in self.roots
         ]
         if len(set(creators)) != 1 or creators[0] == table:
             return {}
@@ -119,6 +136,9 @@ class Bundles:
             None if draw.plus is None else self._c.expression((*path, "plus"), draw.plus, types, LIST),
         )  # fmt: skip
         found = self._drawn_type(made)
+        mixed = isinstance(source, tuple) and "DYN" in found.name()
+        if mixed and wanted is not None and wanted != cel.Type.DYN:
+            self._c.fail(path, f"draws values of different types, but {wanted.name().lower()} is needed here")
         if wanted is not None and cel.Type.DYN not in (found, wanted) and not wanted.is_assignable_from(found):
             self._c.fail(path, f"draws {found.name().lower()}, but {wanted.name().lower()} is needed here")
         return made
@@ -130,7 +150,9 @@ class Bundles:
             return cel.Type.DYN if draw.spec.one_of is not None else draw.source.type
         if isinstance(draw.source, tuple):
             literal = constant_type(list(draw.source))
-            return literal if draw.spec.some_of is not None else constant_type(draw.source[0])
+            kinds = {constant_type(value).name() for value in draw.source}
+            one = constant_type(draw.source[0]) if len(kinds) == 1 else cel.Type.DYN
+            return literal if draw.spec.some_of is not None else one
         return cel.Type.DYN
 
 
@@ -139,3 +161,14 @@ def _source_type(way: str, wanted: cel.Type | None) -> cel.Type | None:
     if way == "one_of":
         return LIST if wanted is None else cel.Type.List(wanted)
     return wanted if way == "value" else (wanted or LIST)
+
+
+def drawing_order(draws: Draws) -> tuple[str, ...]:
+    """Names in an order in which each value has what it needs. Raises CycleError, its second argument the circle."""
+    graph = {name: sorted(draw.names & draws.keys()) for name, draw in draws.items()}
+    return tuple(TopologicalSorter(graph).static_order())
+
+
+def circle_of(error: CycleError) -> str:
+    """A circle of names in words."""
+    return " needs ".join(reversed(error.args[1]))

@@ -18,6 +18,7 @@ from pipeline.environments.declared.expressions import (
     ExpressionFault,
     compile_expression,
     constant_type,
+    listed,
     names_used,
 )
 from pipeline.environments.declared.reading import Document, Path
@@ -65,7 +66,7 @@ class Compiler:
         """Return `name` if it is one of `names`, else fail with a suggestion."""
         if name not in names:
             close = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(names) or 'none'}"
+            hint = f"did you mean {close[0]!r}?" if close else f"there are {listed(names)}"
             self.fail(path, f"no {what} is called {name!r}; {hint}")
         return name
 

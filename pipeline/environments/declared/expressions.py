@@ -6,8 +6,9 @@ that a misspelt column or a comparison of a number with text is found when the s
 microseconds plus what is handed in, which is why an expression gets only the names that it uses.
 """
 
+import difflib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any
@@ -58,8 +59,6 @@ class Expression:
         try:
             value = self._program.eval(data={name: lookup(name) for name in self.names})
             plain = value.plain_value()
-        except KeyError as error:
-            raise ExpressionFault(f"{self.text!r}: there is no row {error}") from error
         except (RuntimeError, OverflowError, TypeError, UnicodeError) as error:
             raise ExpressionFault(f"{self.text!r}: {_first_line(error)}") from error
         if value.type() == cel.Type.ERROR:
@@ -177,8 +176,16 @@ def _explain(text: str, error: RuntimeError, types: Types) -> str:
     place = re.search(r"<input>:\d+:(\d+): (.*)", message)
     said = f"at character {place.group(1)}: {place.group(2)}" if place else message
     missing = re.search(r"undeclared reference to '([\w.]+)'", message)
-    known = f"; in scope are {', '.join(sorted(types))}" if missing else ""
-    return f"{_short(text)!r} {said}{known}"
+    if missing is None:
+        return f"{_short(text)!r} {said}"
+    close = difflib.get_close_matches(missing.group(1), types, n=1)
+    return f"{_short(text)!r} {said}; " + (f"did you mean {close[0]!r}?" if close else f"in scope are {listed(types)}")
+
+
+def listed(names: Collection[str]) -> str:
+    """Names in alphabetical order, the first twenty of them."""
+    shown = ", ".join(sorted(names)[:20])
+    return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown or "none"
 
 
 def _first_line(error: object) -> str:

@@ -1,28 +1,33 @@
 """Tools of a spec as methods: name, signature, annotations and Google-style docstring, from the declaration alone."""
 
 import inspect
+import re
 from collections.abc import Callable
+from math import isfinite
 from typing import Any, Literal
 
+from pipeline.environments.declared.growth import MAX_TEXT
+from pipeline.environments.declared.reading import MAX_WHOLE
 from pipeline.environments.declared.spec import Parameter, Tool
 from pipeline.errors import ToolError
 
 _TYPES: dict[str, type] = {"string": str, "int": int, "float": float, "bool": bool}
 _WORDS = {"string": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
-MAX_INT = 2**53
-"""Beyond this a whole number is not the same in every JSON reader."""
+_HALVES = re.compile("[\ud800-\udfff]")
+MAX_KEY = 100
+"""Characters of a value that names a row."""
 
 
 def tool_method(name: str, tool: Tool) -> Callable[..., str]:
     """A method that hands its arguments to `DeclaredEnvironment._call`; no text of the spec is executed."""
 
-    def method(self: Any, *args: Any, **kwargs: Any) -> str:
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> str:
         if args or kwargs.keys() != annotations.keys():
             try:
                 kwargs = dict(signature.bind(self, *args, **kwargs).arguments)
             except TypeError as error:
                 self.refused += 1
-                raise ToolError(f"bad arguments: {error}") from error
+                raise ToolError(f"bad arguments: {error!s:.200}") from error
             del kwargs["self"]
         return str(self._call(name, kwargs))
 
@@ -48,7 +53,7 @@ def annotation(parameter: Parameter) -> Any:
 
 def docstring(tool: Tool) -> str:
     """Google-style docstring, from which the tool's schema is made."""
-    lines = [tool.about, ""]
+    lines = [_line(tool.about), ""]
     if tool.parameters:
         lines += ["Args:", *(f"    {name}: {_line(its.about)}" for name, its in tool.parameters.items()), ""]
     return "\n".join([*lines, "Returns:", f"    {_line(tool.returns_about)}"])
@@ -60,8 +65,14 @@ def check_value(name: str, value: object, parameter: Parameter) -> None:
     fits = isinstance(value, wanted) or (wanted is float and isinstance(value, int))
     if not fits or (isinstance(value, bool) and wanted is not bool):
         raise ToolError(f"{name} must be {_WORDS[parameter.type]}")
-    if isinstance(value, int) and abs(value) > MAX_INT:
+    if isinstance(value, int) and abs(value) > MAX_WHOLE:
         raise ToolError(f"{name} is too large")
+    if isinstance(value, float) and not isfinite(value):
+        raise ToolError(f"{name} must be {_WORDS[parameter.type]}")
+    if isinstance(value, str) and len(value) > (MAX_KEY if parameter.key is not None else MAX_TEXT):
+        raise ToolError(f"{name} is too long")
+    if isinstance(value, str) and _HALVES.search(value):
+        raise ToolError(f"{name} must be text; it holds half a character")
     if parameter.enum is not None and value not in parameter.enum:
         raise ToolError(f"{name} must be one of {', '.join(parameter.enum)}")
 

@@ -1,11 +1,13 @@
 """The second half of compiling: procedure, habits, cases and templates."""
 
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from graphlib import CycleError
 
 from cel_expr_python import cel
 
-from pipeline.environments.declared.bundles import Bundles
+from pipeline.environments.declared.bundles import Bundles, circle_of, drawing_order
 from pipeline.environments.declared.compiled import (
     Compiled,
     CompiledHabit,
@@ -32,13 +34,19 @@ class Planner:
         """The whole spec. Raises SpecError at the first fault."""
         steps = tuple(self._step(number, step) for number, step in enumerate(self._spec.procedure.steps))
         habits = {name: self._habit(name, habit) for name, habit in self._spec.procedure.habits.items()}
-        bundles = {table: self._b.bundle(table) for table in self._b.roots()}
+        bundles = {table: self._b.bundle(table) for table in self._b.roots}
         cases = {}
         rules = [rule.name for step in steps for rule in step.rules]
         for name, case in self._spec.cases.items():
             rule = self._c.known(("cases", name, "rule"), case.rule, rules, "rule of the procedure")
             cases[name] = (rule, self._b.overrides(("cases", name, "draw"), case.draw, self.subject))
-        templates = {one.name: one for name, its in self._spec.templates.items() for one in self._templates(name, its)}
+        templates: dict[str, CompiledTemplate] = {}
+        for name, its in self._spec.templates.items():
+            for one in self._templates(name, its):
+                if one.name in templates:
+                    self._c.fail(("templates", name), f"makes a second template called {one.name!r}; call it otherwise")
+                templates[one.name] = one
+        self._check_orders(bundles, cases, templates)
         return Compiled(
             self._spec, self._c.constants, self._c.tables, self._c.tools, self.subject, steps, habits, bundles,
             self._b.counts(), cases, templates,
@@ -85,15 +93,15 @@ class Planner:
         cases = template.cases or tuple(self._spec.cases)
         for case in cases:
             self._c.known(("templates", name, "cases"), case, self._spec.cases, "case")
+        whole = self._template(name, template, cases)
         if not template.each_case:
-            yield self._template(name, template, name, cases, template.traffic)
+            yield whole
             return
         for case in cases:
-            yield self._template(name, template, case, (case,), template.traffic * self._spec.cases[case].traffic)
+            traffic = template.traffic * self._spec.cases[case].traffic
+            yield replace(whole, name=case, cases=(case,), traffic=traffic)
 
-    def _template(
-        self, name: str, template: Template, label: str, cases: tuple[str, ...], traffic: float
-    ) -> CompiledTemplate:
+    def _template(self, name: str, template: Template, cases: tuple[str, ...]) -> CompiledTemplate:
         path: Path = ("templates", name)
         types = self._c.row_types(template.root)
         ask = self._c.known((*path, "ask"), template.ask, self._spec.ask, "list of phrases")
@@ -107,12 +115,11 @@ class Planner:
                 self._placeholders((*place, number), phrase, askable)
         draws: dict[str, Draws] = {}
         for table in dict.fromkeys((template.root, self.subject)):
-            mine = {key: draw for key, draw in template.draw.items() if key in self._b.types(table)}
+            mine = {key: draw for key, draw in template.draw.items() if key in self._b.drawn(table)}
             draws[table] = self._b.overrides((*path, "draw"), mine, table)
+        drawn = [*self._b.drawn(template.root), *self._b.drawn(self.subject)]
         for dotted in template.draw:
-            self._c.known(
-                (*path, "draw", dotted), dotted, {key for each in draws.values() for key in each}, "drawn value"
-            )
+            self._c.known((*path, "draw", dotted), dotted, drawn, "value that can be drawn otherwise")
         subjects = self._c.expression((*path, "subjects"), template.subjects, types, STRINGS)
         knobs = {
             knob: (
@@ -122,13 +129,38 @@ class Planner:
             for knob, (low, high) in (self._spec.knobs | template.knobs).items()
         }
         return CompiledTemplate(
-            label, template.root, subjects, cases, draws, knobs,
+            name, template.root, subjects, cases, draws, knobs,
             tuple(
                 (call.call, self._c.arguments((*path, "opening", place), call.call, call.arguments, types))
                 for place, call in enumerate(template.opening)
             ),
-            asking.phrases, asking.held_out, traffic,
+            asking.phrases, asking.held_out, template.traffic,
         )  # fmt: skip
+
+    def _check_orders(
+        self, bundles: Mapping[str, Draws], cases: Mapping[str, tuple[str, Draws]],
+        templates: Mapping[str, CompiledTemplate],
+    ) -> None:  # fmt: skip
+        """Fail where values would be drawn from each other: in a bundle, or with what cases and templates change."""
+        for table, draws in bundles.items():
+            self._check_order(("tables", table), draws)
+        for case, (_, draws) in cases.items():
+            self._check_order(("cases", case, "draw"), bundles.get(self.subject, {}) | draws)
+        for name, template in templates.items():
+            path: Path = ("templates", name, "draw")
+            for table, draws in template.draw.items():
+                if not draws:
+                    continue
+                whole = bundles.get(table, {}) | draws
+                self._check_order(path, whole)
+                for case in template.cases if table == self.subject else ():
+                    self._check_order(path, whole | cases[case][1])
+
+    def _check_order(self, path: Path, draws: Draws) -> None:
+        try:
+            drawing_order(draws)
+        except CycleError as error:
+            self._c.fail(path, f"values that are drawn from each other: {circle_of(error)}")
 
     def _placeholders(self, path: Path, phrase: str, known: set[str]) -> None:
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cel_expr_python import cel
 
 from pipeline.environments.declared.columns import Table
-from pipeline.environments.declared.expressions import TYPES, Expression
+from pipeline.environments.declared.expressions import TYPES, Expression, ExpressionFault
 from pipeline.records import JsonObject
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class Scope:
         self.values = values
 
     def __call__(self, name: str) -> Any:
-        """Value of a plain or dotted name. Raises KeyError for a row that does not exist."""
+        """Value of a plain or dotted name. Raises ExpressionFault for a row that does not exist."""
         if name in self.values:
             return self.values[name]
         alias, _, column = name.partition(".")
@@ -120,21 +120,26 @@ class Scope:
         if column == "id":
             return key
         table = self._layout[alias].table
-        row = self._tables[table][key]
+        row = self._row(table, key)
         return row[column] if column in row else self._computed(table, key, column)
 
     def key(self, alias: str) -> str:
-        """Id of the row that an alias stands for."""
+        """Id of the row that an alias stands for. Raises ExpressionFault when one on the way does not exist."""
         if alias in self._rows:
             return self._rows[alias]
         target = self._layout[alias]
         assert target.parent is not None
-        parent = self._tables[self._layout[target.parent].table][self.key(target.parent)]
-        return str(parent[target.column])
+        return str(self._row(self._layout[target.parent].table, self.key(target.parent))[target.column])
 
     def table(self, alias: str) -> str:
         """Table of the row that an alias stands for."""
         return self._layout[alias].table
+
+    def _row(self, table: str, key: str) -> JsonObject:
+        row = self._tables[table].get(key)
+        if row is None:
+            raise ExpressionFault(f"{table} has no row {key!r}")
+        return row
 
     def _computed(self, table: str, key: str, name: str) -> Any:
         compiled = self._compiled[table]
