@@ -8,6 +8,7 @@ import typer
 
 from pipeline.doctor import diagnose
 from pipeline.errors import RehearsalError, WorkspaceError
+from pipeline.params import load_params
 from pipeline.presets import apply_preset, preset_names
 from pipeline.tracking import sync_pending
 
@@ -21,6 +22,8 @@ tracking = typer.Typer(help="What has to do with MLflow.", no_args_is_help=True)
 app.add_typer(tracking, name="tracking")
 synthesize = typer.Typer(help="Drafts of what tasks are made from.", no_args_is_help=True)
 app.add_typer(synthesize, name="synthesize")
+grade = typer.Typer(help="What has to do with graders.", no_args_is_help=True)
+app.add_typer(grade, name="grade")
 
 
 @app.command()
@@ -76,6 +79,20 @@ def spec(
     where = endpoint(base_url, model, key_env, max_tokens, temperature)
     print(draft_from_documentation(documentation, out, where, about=about, procedure=procedure, repairs=repairs,
                                    draw=draw))  # fmt: skip
+
+
+@grade.command()
+def agree(
+    labels: Annotated[Path, typer.Argument(help="CSV of people's verdicts, see docs/graders.md.")],
+    plot: Annotated[Path, typer.Option(help="The picture: an SVG file.")] = Path("reports/agreement.svg"),
+    anew: Annotated[bool, typer.Option(help="Ask the graders of params even where a grade is on record.")] = False,
+    show: Annotated[int, typer.Option(help="Disagreements to print.", min=0)] = 10,
+) -> None:
+    """Compare graders with people's labels: agreement, Cohen's kappa, confusion."""
+    # Here and not above: matplotlib takes longer to load than the other commands to run.
+    from pipeline.evaluation.agreement import calibrate
+
+    print(calibrate(labels, load_params().graders, plot, anew=anew, show=show))
 
 
 def main() -> None:

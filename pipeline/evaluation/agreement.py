@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from matplotlib.axes import Axes
 
-from pipeline.evaluation.labelled import Judged
+from pipeline.evaluation.labelled import Judged, grade_labelled
+from pipeline.evaluation.labels import read_labels
 from pipeline.evaluation.svg import TOKENS, canvas, drawing, standalone
+from pipeline.grader_params import GraderEntry
 from pipeline.graders.reward import passed
+from pipeline.tables import whole_file
 
 CELLS = (
     ("both_pass", "both pass", "rl", ""), ("both_fail", "both fail", "sft", ""),
@@ -55,6 +59,19 @@ class Agreement:
         expected = people * grader + (1 - people) * (1 - grader)
         observed = (self.both_pass + self.both_fail) / self.judged
         return (observed - expected) / (1 - expected) if expected < 1 else None
+
+
+def calibrate(labels: Path, graders: Sequence[GraderEntry], plot: Path, *, anew: bool, show: int) -> str:
+    """Compare `graders` with the labels, draw the picture, and say in words what was found.
+
+    `anew` as in `grade_labelled`; at most `show` disagreements are told. Raises InputError.
+    """
+    judged = grade_labelled(read_labels(labels), graders, anew=anew)
+    rows, odd = compare(judged), disagreements(judged)
+    with whole_file(plot, "w") as stream:
+        stream.write(picture(rows))
+    told = odd[:show] + ([f"and {len(odd) - show} more; --show {len(odd)} tells all"] if show < len(odd) else [])
+    return "\n".join([table(rows), "", *told, *([""] if told else []), f"agreement  {plot}: open it in a browser"])
 
 
 def compare(judged: Sequence[Judged]) -> list[Agreement]:

@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from pipeline.cli import app
 from pipeline.errors import InputError
 from pipeline.evaluation.agreement import Agreement, compare, disagreements, picture, table
 from pipeline.evaluation.labelled import grade_labelled
@@ -24,6 +26,7 @@ from pipeline.records import (
 )
 from pipeline.rows import rollout_to_row, task_to_row, trace_to_row
 from pipeline.tables import write_parquet
+from tests.conftest import ROOT
 
 DONE = TextParams(name="done", kind="text", match="regex", expected="done")
 SHORT = TranscriptParams(name="short", kind="transcript", max_turns=1)
@@ -162,6 +165,19 @@ def test_rollouts_of_several_steps_are_told_apart(project: Path) -> None:
     write_parquet(Path("data/profile/rollouts.parquet"), rows, ROLLOUTS)
     with pytest.raises(InputError, match="holds try 0 of task t twice"):
         grade_labelled(labels(project, "t,0,,outcome,pass"), [])
+
+
+def test_the_command_prints_the_table_the_disagreements_and_where_the_picture_lies(project: Path) -> None:
+    (project / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
+    csv_file(project, "t,0,outcome,pass", "t,1,outcome,fail", "t,0,procedure,fail")
+    found = CliRunner().invoke(app, ["grade", "agree", "labels.csv"])
+    assert isinstance(found.exception, InputError)
+    assert "labels.csv:4: no grader 'procedure'; known are outcome, short" in str(found.exception)
+    csv_file(project, "t,0,outcome,pass", "t,1,outcome,fail")
+    said = CliRunner().invoke(app, ["grade", "agree", "labels.csv", "--show", "0"]).output
+    assert said.splitlines()[1].split() == ["outcome", "2", "0", "0.50", "0.00", "1", "0", "1", "0"]
+    assert "and 1 more; --show 1 tells all" in said
+    assert Path("reports/agreement.svg").read_text().startswith("<svg")
 
 
 def test_table_and_picture_tell_the_same_and_stay_the_same() -> None:
