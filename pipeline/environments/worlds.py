@@ -14,6 +14,7 @@ from pipeline.environments.adapters.openenv import load_openenv
 from pipeline.environments.base import Environment
 from pipeline.environments.declared import SHIPPED, load_environment
 from pipeline.environments.python_file import load_python
+from pipeline.environments.replay import load_replay, replay_fingerprint, shown_schemas
 from pipeline.environments.tools import tool_schemas
 from pipeline.errors import ParamsError
 from pipeline.params import EnvironmentsParams
@@ -32,7 +33,7 @@ class World:
     procedure: str
     """The system message of every episode; empty means that there is none."""
     tasks: Path | None = None
-    """JSON Lines with its tasks; None where tasks are drawn from what declares it."""
+    """Where its tasks come from, JSON Lines or a replay file; None where they are drawn from what declares it."""
     fingerprint: str = ""
     """Hash of the file that defines it where that lies outside the package's code; finished work is keyed by it."""
 
@@ -65,6 +66,10 @@ def _load(name: str, folder: Path) -> World:
     own = folder / f"{name}.py"
     if own.is_file():
         return make_world(name, load_python(own), own.with_suffix(".jsonl"), _hash(own))
+    replay = folder / f"{name}.replay.yaml"
+    if replay.is_file():
+        made = load_replay(replay)
+        return World(name, made, shown_schemas(made.replay), made.procedure, replay, replay_fingerprint(replay))
     for suffix, load in ADAPTERS.items():
         named = folder / f"{name}{suffix}"
         if named.is_file():
@@ -81,7 +86,7 @@ def _hash(path: Path) -> str:
 
 def _hint(name: str, folder: Path) -> str:
     files = (*SHIPPED.glob("*.yaml"), *folder.glob("*.yaml"), *folder.glob("*.py"))
-    known = sorted({path.stem for path in files})
+    known = sorted({path.name.partition(".")[0] for path in files})
     close = difflib.get_close_matches(name, known, n=1)
     said = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}"
-    return f"{said} (your own: {folder / name}.yaml or .py)"
+    return f"{said} (your own: {folder / name}.yaml, .py or .replay.yaml)"

@@ -21,6 +21,7 @@ from typing import Any, get_args
 import orjson
 
 from pipeline.environments import Environment
+from pipeline.environments.replay import ReplayEnvironment
 from pipeline.environments.tools import EnvironmentFault, call_tool, reset_arguments
 from pipeline.environments.worlds import World
 from pipeline.errors import InputError
@@ -28,6 +29,7 @@ from pipeline.graders.reward import outcome, process
 from pipeline.harness_hash import harness_hash
 from pipeline.records import Demo, JsonObject, Message, Split, Task, ToolCall
 from pipeline.synthesis.identity import split_of
+from pipeline.synthesis.replayed import replayed_tasks
 from pipeline.tables import dumps
 
 CLOSING = "Done."
@@ -41,13 +43,15 @@ class BadRow(InputError):
 
 
 def given_tasks(world: World, seed: int, proved: Collection[Split] = SPLITS) -> dict[Split, list[Task]]:
-    """The tasks of a world's file by split, in the order of the file.
+    """The tasks of a world's file by split, in the order of the file; of a replay one a group of recorded runs.
 
     Raises InputError naming file and line: of a row that is no task, is there twice, or, of the splits in `proved`,
     cannot be started or solved.
     """
     if world.tasks is None:
         raise InputError(f"environment {world.name!r}: its tasks are drawn from its spec, not given in a file")
+    if issubclass(world.factory, ReplayEnvironment):
+        return replayed_tasks(world, seed)
     tasks: dict[Split, list[Task]] = {split: [] for split in SPLITS}
     first: dict[str, int] = {}
     for number, line in _lines(world.tasks):
@@ -63,8 +67,11 @@ def given_tasks(world: World, seed: int, proved: Collection[Split] = SPLITS) -> 
 
 
 def given_demo(world: World, task: Task) -> Demo | None:
-    """The run of a task's golden calls, one a turn; None without golden calls. Raises BadRow when they fail."""
-    if not task.golden_calls:
+    """The run of a task's golden calls, one a turn; None without golden calls. Raises BadRow when they fail.
+
+    None, too, where a replay does not know a good end: its runs are traces already.
+    """
+    if not task.golden_calls or (issubclass(world.factory, ReplayEnvironment) and not task.golden_state):
         return None
     with _started(world, task) as (environment, opening):
         for number, golden in enumerate(task.golden_calls):
