@@ -8,10 +8,10 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from pipeline.environments.declared.columns import MAX_ROWS
+from pipeline.environments.declared.bundles import drawing_order
+from pipeline.environments.declared.columns import MAX_ROWS, MAX_STATE
 from pipeline.environments.declared.compiled import Compiled, CompiledDraw, CompiledTemplate, Draws
 from pipeline.environments.declared.expressions import Expression, ExpressionFault, Lookup
 from pipeline.environments.declared.scope import Layout, Tables
@@ -88,6 +88,8 @@ class Drawing:
             count = self._between(f"{table}.{name}", low, high, lookup)
             if not 0 <= count <= MAX_ROWS:
                 raise SpecError(f"{self.compiled.spec.name}: {table}.{name}: {count} rows; at most {MAX_ROWS} are made")
+            if count + sum(map(len, self.tables.values())) > MAX_STATE:
+                raise SpecError(f"{self.compiled.spec.name}: {table}.{name}: a state holds at most {MAX_STATE} rows")
             keys: list[str] = []
             for _ in range(count):
                 keys.append(self._key(column.rows.table))
@@ -138,15 +140,20 @@ class Drawing:
         if draw.plus is not None:
             chosen += draw.plus(lookup)
             self.rng.shuffle(chosen)
+        if len(chosen) > MAX_ROWS:
+            raise SpecError(f"{self.compiled.spec.name}: drawing {name}: {len(chosen)} values; at most {MAX_ROWS}")
         return chosen
 
     def _enough(self, name: str, pool: list[Any], count: int) -> list[Any]:
-        if len(pool) < count:
+        if not 0 <= count <= len(pool):
             raise SpecError(f"{self.compiled.spec.name}: drawing {name}: {count} wanted from {len(pool)} values")
         return pool
 
     def _between(self, name: str, low: Expression | int, high: Expression | int, lookup: Lookup) -> int:
-        least, most = (bound if isinstance(bound, int) else int(bound(lookup)) for bound in (low, high))
+        try:
+            least, most = (bound if isinstance(bound, int) else int(bound(lookup)) for bound in (low, high))
+        except ExpressionFault as fault:
+            raise SpecError(f"{self.compiled.spec.name}: drawing {name}: {fault}") from fault
         if least > most:
             raise SpecError(f"{self.compiled.spec.name}: drawing {name}: the range {least} to {most} is empty")
         return self.rng.randint(least, most)
@@ -157,12 +164,7 @@ def _plan(compiled: Compiled, template: str, table: str, case: str | None) -> tu
     """What is drawn in a bundle, and in which order, so that each value has what it needs."""
     draws = compiled.bundles[table] | compiled.templates[template].draw.get(table, {})
     draws = draws | (compiled.cases[case][1] if case is not None else {})
-    graph = {name: sorted(draw.names & draws.keys()) for name, draw in draws.items()}
-    try:
-        return draws, tuple(TopologicalSorter(graph).static_order())
-    except CycleError as error:
-        circle = " needs ".join(reversed(error.args[1]))
-        raise SpecError(f"{compiled.spec.name}: values that are drawn from each other: {circle}") from error
+    return draws, drawing_order(draws)
 
 
 def _start(value: Any) -> Any:

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from pipeline.environments.declared import DeclaredEnvironment
 from pipeline.environments.declared.compiled import Compiled
+from pipeline.environments.declared.expressions import ExpressionFault
 from pipeline.environments.declared.judging import Call, evaluate, judge
 from pipeline.environments.declared.scope import Scope
 from pipeline.environments.tools import reset_arguments
@@ -32,6 +33,8 @@ class Rejected(StrEnum):
     """A task with the same question and state was made before."""
     TRIVIAL = "trivial"
     """The initial state is the golden one: nothing need be done."""
+    LEFT_OVER = "left_over"
+    """It was given in a file, beyond the environment's share of the split."""
     ANSWER_IN_QUESTION = "answer_in_question"
     """The question holds what the agent is to find out."""
 
@@ -114,8 +117,19 @@ def _opening(drawing: Drawing, root: str) -> tuple[list[Call], list[str]]:
     compiled = drawing.compiled
     table = compiled.tables[drawing.template.root]
     scope = compiled.scope(drawing.tables, table.layout, {table.spec.row: root}, drawing.knobs)
-    calls = [Call(tool, evaluate(arguments, scope)) for tool, arguments in drawing.template.opening]
-    return calls, list(drawing.template.subjects(scope))
+    try:
+        calls = [Call(tool, evaluate(arguments, scope)) for tool, arguments in drawing.template.opening]
+        subjects = list(drawing.template.subjects(scope))
+    except ExpressionFault as fault:
+        raise SpecError(f"{compiled.spec.name}: template {drawing.template.name}: {fault}") from fault
+    strangers = [subject for subject in subjects if subject not in drawing.cases]
+    if strangers or not subjects:
+        found = f"{strangers[0]!r} is none" if strangers else "there are none"
+        raise SpecError(
+            f"{compiled.spec.name}: template {drawing.template.name}: `subjects` must give ids of rows of "
+            f"{compiled.subject} that are created by themselves or by a `rows` column; {found}"
+        )
+    return calls, list(dict.fromkeys(subjects))
 
 
 def _settle(drawing: Drawing, subject: str) -> list[Call]:

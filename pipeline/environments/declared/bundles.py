@@ -133,7 +133,7 @@ class Bundles:
             draw, source,
             (self.bound((*path, place, 0), bounds[0], types), self.bound((*path, place, 1), bounds[1], types)),
             None if draw.without is None else self._c.expression((*path, "without"), draw.without, types, LIST),
-            None if draw.plus is None else self._c.expression((*path, "plus"), draw.plus, types, LIST),
+            None if draw.plus is None else self._c.expression((*path, "plus"), draw.plus, types, wanted or LIST),
         )  # fmt: skip
         found = self._drawn_type(made)
         mixed = isinstance(source, tuple) and "DYN" in found.name()

@@ -29,6 +29,9 @@ class Planner:
         rows = {table.row: name for name, table in self._spec.tables.items()}
         self.subject = rows[compiler.known(("procedure", "subject"), self._spec.procedure.subject, rows, "row")]
         self._b = Bundles(compiler)
+        if self.subject not in self._b.roots:
+            compiler.fail(("procedure", "subject"), f"rows of {self.subject} only come along with others; subjects are "
+                          "roots of templates, or come from a `rows` column")  # fmt: skip
 
     def compiled(self) -> Compiled:
         """The whole spec. Raises SpecError at the first fault."""
