@@ -13,10 +13,19 @@ from typing import Any
 from pipeline.environments.users import UserScript
 from pipeline.graders.reward import ECONOMY, OUTCOME, PROCEDURE, weighted
 from pipeline.records import Grade, GradeKind, JsonObject, Message
-from pipeline.tables import dumps
+from pipeline.tables import dumps, loads
 
 DEFAULT_WEIGHTS = {"outcome": 0.7, "procedure": 0.2, "economy": 0.1}
 """Weights of `get_reward` when an environment is trained in plain TRL; the pipeline's own come from params."""
+
+
+def unpacked(task: JsonObject) -> JsonObject:
+    """A task as `reset` gets it, with `initial_state`, `golden_state` and `golden_calls` read where they are JSON text.
+
+    Text is how tables hold them, and how plain TRL must: a dataset would fill each state with the keys of all others.
+    """
+    packed = ("initial_state", "golden_state", "golden_calls")
+    return task | {name: loads(task[name]) for name in packed if isinstance(task.get(name), str)}
 
 
 NOT_TOOLS = ("reset", "get_reward")
@@ -42,6 +51,10 @@ class Environment:
         self.grade: Callable[[], tuple[Grade, ...]] = partial(self._grade)
         self.state: Callable[[], JsonObject] = partial(self._state)
         self.state_hash: Callable[[], str] = partial(self._hash)
+        self._anew()
+
+    def _anew(self) -> None:
+        """Forget the episode before; `reset` of a subclass begins with it."""
         self.refused = 0
         """Calls of the episode that never reached a tool: unreadable, unknown or with bad arguments."""
         self.said = ""

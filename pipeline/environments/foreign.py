@@ -37,7 +37,7 @@ class ForeignEnvironment(Environment):
 
     def reset(self, **task: Any) -> str | None:
         """Start over with the task's own row, which is its `initial_state`, and its question."""
-        self.refused = 0
+        self._anew()
         self._inner = self.wraps()
         row = task["initial_state"] | {
             "question": task["question"],

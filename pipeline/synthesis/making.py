@@ -93,8 +93,11 @@ def draw_chunk(
 
 
 def _given(order: Order, world: World, tally: Tally) -> Generator[Row, None, None]:
-    templates = tally.templates.setdefault(world.name, Counter())
-    for task in given_tasks(world, order.seed)[order.split][: order.sizes[world.name]]:
+    templates, size = tally.templates.setdefault(world.name, Counter()), order.sizes[world.name]
+    tasks = given_tasks(world, order.seed, (order.split,))[order.split]
+    if len(tasks) > size:
+        tally.rejected[world.name] = Counter({Rejected.LEFT_OVER.value: len(tasks) - size})
+    for task in tasks[:size]:
         templates[task.template] += 1
         yield task_to_row(task)
 
