@@ -20,6 +20,8 @@ from pipeline.records import JsonObject, Task, ToolCall
 
 T = TypeVar("T")
 
+MAX_ECHO = 300
+"""Characters of a bad call that are quoted in the answer to it."""
 _SCHEMAS: dict[type[Environment], tuple[JsonObject, ...]] = {}
 _VALIDATORS: dict[type[Environment], dict[str, jsonschema.Draft202012Validator]] = {}
 
@@ -129,9 +131,18 @@ def _call_fault(environment: Environment, call: ToolCall) -> str | None:
         return f"unreadable arguments: {call.parse_error}"
     validator = _parameters(type(environment)).get(call.name)
     if validator is None:
-        return f"no such tool: {call.name}"
-    fault = next(iter(sorted(validator.iter_errors(call.arguments), key=str)), None)
-    return None if fault is None else f"bad arguments: {fault.message}"
+        return f"no such tool: {_short(call.name)}"
+    try:
+        faults = sorted(error.message for error in validator.iter_errors(call.arguments))
+    except RecursionError:
+        return "bad arguments: nested too deeply"
+    return f"bad arguments: {_short(faults[0])}" if faults else None
+
+
+def _short(text: str) -> str:
+    """What a model wrote, short enough to be told back to it, and without halves of characters."""
+    shown = text if len(text) <= MAX_ECHO else f"{text[: MAX_ECHO // 2]} ... {text[-MAX_ECHO // 2 :]}"
+    return shown.encode("utf-8", "backslashreplace").decode()
 
 
 def _schema(environment: type[Environment], method: Callable[..., Any]) -> JsonObject:
