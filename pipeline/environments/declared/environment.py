@@ -6,8 +6,9 @@ and docstring say what the spec says, so that TRL and everybody else sees an ord
 
 from typing import Any, ClassVar
 
-from pipeline.environments.base import Environment
+from pipeline.environments.base import Environment, unpacked
 from pipeline.environments.declared.compiled import Compiled, CompiledTool
+from pipeline.environments.declared.expressions import ExpressionFault
 from pipeline.environments.declared.judging import judge
 from pipeline.environments.declared.methods import check_value, tool_method
 from pipeline.environments.declared.scope import Scope, Tables, copy_tables
@@ -29,13 +30,14 @@ class DeclaredEnvironment(Environment):
 
     def reset(self, **task: Any) -> str | None:
         """Load `initial_state`, `golden_state` and `golden_calls` of a task; other keys are ignored."""
+        self._anew()
+        task = unpacked(task)
         self._initial: Tables = task["initial_state"]
         self._tables: Tables = copy_tables(task["initial_state"])
         self._golden: JsonObject = task["golden_state"]
         self._golden_calls: list[JsonObject] = list(task["golden_calls"])
         self._calls: list[CallKey] = []
         self._decisions: dict[str, int] = {}
-        self.refused = 0
         return None
 
     def _call(self, name: str, arguments: JsonObject) -> str:
@@ -52,18 +54,35 @@ class DeclaredEnvironment(Environment):
         scope = self.spec.scope(self._tables, tool.layout, self._rows(tool, arguments), arguments)
         try:
             self._require(tool, scope)
-            changes = [
-                (scope.table(alias), scope.key(alias), column, new(scope)) for alias, column, new in tool.changes
-            ]
-            self._insert(tool, scope)
-        except OverflowError as error:
-            raise ToolError("a number is too large") from error
-        for table, key, column, value in changes:
-            self._tables[table][key][column] = value
+            answer = self._do(tool, scope)
+        except ExpressionFault as fault:
+            raise ToolError("this cannot be done with these values") from fault
         if tool.spec.decides is not None:
             self._decisions.setdefault(arguments[tool.spec.decides], len(self._calls))
         self._calls.append((tool.name, dumps(arguments)))
-        return str(tool.returns(scope))
+        return answer
+
+    def _do(self, tool: CompiledTool, scope: Scope) -> str:
+        """Make all changes of a call, or none when one of them or the answer has no value."""
+        changes = [(self._row(scope, alias), column, new(scope)) for alias, column, new in tool.changes]
+        added = self._insert(tool, scope)
+        before = [(row, column, row[column]) for row, column, _ in changes]
+        for row, column, value in changes:
+            row[column] = value
+        try:
+            return str(tool.returns(scope))
+        except ExpressionFault:
+            for row, column, value in reversed(before):
+                row[column] = value
+            if tool.insert is not None:
+                del self._tables[tool.insert.table][added]
+            raise
+
+    def _row(self, scope: Scope, alias: str) -> JsonObject:
+        rows, key = self._tables[scope.table(alias)], scope.key(alias)
+        if key not in rows:
+            raise ToolError(f"not found: {key}")
+        return rows[key]
 
     def _rows(self, tool: CompiledTool, arguments: JsonObject) -> dict[str, str]:
         rows = {}
@@ -79,11 +98,12 @@ class DeclaredEnvironment(Environment):
             if not condition(scope):
                 raise ToolError(otherwise(scope))
 
-    def _insert(self, tool: CompiledTool, scope: Scope) -> None:
+    def _insert(self, tool: CompiledTool, scope: Scope) -> str:
+        """Add the row that the tool says, if it says one; returns its id."""
         if tool.insert is None:
-            return
+            return ""
         rows = self._tables[tool.insert.table]
-        key = tool.insert.id(scope)
+        key = str(tool.insert.id(scope))
         if key in rows:
             raise ToolError(f"{key} exists already")
         if len(rows) >= len(self._initial[tool.insert.table]) + MAX_INSERTS:
@@ -91,6 +111,7 @@ class DeclaredEnvironment(Environment):
         columns = self.spec.tables[tool.insert.table].spec.columns
         starts = {name: _start(column.start) for name, column in columns.items() if column.start is not None}
         rows[key] = starts | {name: value(scope) for name, value in tool.insert.row.items()}
+        return key
 
     def _state(self) -> JsonObject:
         return self._tables
