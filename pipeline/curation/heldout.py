@@ -1,7 +1,7 @@
 """Held out means held out: nothing that touches a valid or eval task is imitated."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -16,18 +16,24 @@ class HeldOut:
     """The tasks that training must not know: their ids, their questions, the cases in their initial states.
 
     A case is a row of a table of the state, known by its key when that holds a digit. Keys that stand in the state of
-    every task belong to the world, not to a case.
+    every task of an environment belong to that world, not to a case; a question that several tasks ask is no sign of
+    one of them.
     """
 
     def __init__(self, tasks: Iterable[Task]) -> None:
         self._tasks: set[str] = set()
-        self._questions: set[str] = set()
-        keys: Counter[str] = Counter()
+        asked: Counter[str] = Counter()
+        keys: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        made: Counter[str] = Counter()
         for task in tasks:
             self._tasks.add(task.task_id)
-            self._questions.add(plain(task.question))
-            keys.update(set(_row_keys(task.initial_state)))
-        self._cases = {key for key, count in keys.items() if len(self._tasks) == 1 or count < len(self._tasks)}
+            asked[plain(task.question)] += 1
+            keys[task.environment].update(set(_row_keys(task.initial_state)))
+            made[task.environment] += 1
+        self._questions = {question for question, count in asked.items() if count == 1}
+        self._cases = {
+            key for name, found in keys.items() for key, count in found.items() if made[name] == 1 or count < made[name]
+        }
 
     def touches(self, candidate: Candidate) -> bool:
         """Whether a candidate is of a held-out task, asks its question or speaks of one of its cases."""

@@ -111,3 +111,23 @@ def test_a_failed_double_thins_nothing() -> None:
 
 def test_every_reason_that_can_leave_nothing_has_a_remedy() -> None:
     assert set(REMEDIES) == set(Reason) - {Reason.KEPT, Reason.DUPLICATE}
+
+
+def test_what_every_task_of_one_environment_holds_is_no_case_beside_another_environment() -> None:
+    """The tariff stands in the state of all claims tasks; that orders tasks lack it makes it no case."""
+    world = {"tariffs": {"tariff-2024": {}}}
+    claims = [
+        replace(task(f"C-500{n}", f"q{n}"), initial_state=world | {"claims": {f"C-500{n}": {}}}) for n in range(3)
+    ]
+    orders = [replace(task(f"O-1{n}", f"p{n}"), environment="orders") for n in range(3)]
+    held_out = HeldOut([*claims, *orders])
+    judge = Chooser(PARAMS, OWN, held_out, encode).judge
+    assert judge(candidate(messages=messages("tariff-2024"))).reason is Reason.KEPT
+    assert judge(candidate(messages=messages("C-5001"))).reason is Reason.HELD_OUT
+
+
+def test_a_question_that_several_held_out_tasks_ask_is_no_sign_of_one() -> None:
+    same = [task(f"C-500{n}", "Play the game.") for n in range(2)]
+    said = candidate(messages=messages(question="Play the game."))
+    assert Chooser(PARAMS, OWN, HeldOut(same), encode).judge(said).reason is Reason.KEPT
+    assert Chooser(PARAMS, OWN, HeldOut(same[:1]), encode).judge(said).reason is Reason.HELD_OUT
