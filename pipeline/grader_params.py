@@ -141,7 +141,7 @@ class PythonParams(GraderEntry):
 
     kind: Literal["python"]
     function: Annotated[str, Field(pattern=r"^[^:]+\.py:[A-Za-z_][A-Za-z0-9_]*$")]
-    """`file.py:function`, the file under pipeline/graders/own."""
+    """`file.py:function`, the file under pipeline/own_graders."""
 
 
 GraderParams = Annotated[

@@ -1,6 +1,6 @@
 """Graders of the user's own: a Python function that sees an episode.
 
-Its file lies in `pipeline/graders/own`, which every stage that grades has among its dependencies: what is changed there
+Its file lies in `pipeline/own_graders`, which every stage that grades has among its dependencies: what is changed there
 makes new rollouts. The function gets a copy of the view, so nothing that it does to it shows elsewhere.
 """
 
@@ -18,7 +18,7 @@ from pipeline.graders.view import View
 from pipeline.records import Grade
 from pipeline.user_file import own_line, run_file
 
-OWN = Path(__file__).parent / "own"
+OWN = Path(__file__).parents[1] / "own_graders"
 """Where the files of users lie."""
 
 

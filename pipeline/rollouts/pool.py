@@ -23,7 +23,7 @@ from pipeline.rollouts.places import Places
 from pipeline.rows import rollout_from_row, rollout_to_row, task_to_row
 from pipeline.tables import dumps, read_parquet, write_parquet
 
-CODE = ("environments", "graders", "remote", "rollouts", "condition.py", "records.py", "rows.py")
+CODE = ("environments", "graders", "remote", "rollouts", "own_graders", "condition.py", "records.py", "rows.py")
 """What a rollout's bytes depend on, in the package `pipeline`."""
 
 Tries = list[tuple[Task, int]]
