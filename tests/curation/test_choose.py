@@ -115,11 +115,9 @@ def test_every_reason_that_can_leave_nothing_has_a_remedy() -> None:
 
 def test_what_every_task_of_one_environment_holds_is_no_case_beside_another_environment() -> None:
     """The tariff stands in the state of all claims tasks; that orders tasks lack it makes it no case."""
-    world = {"tariffs": {"tariff-2024": {}}}
-    claims = [
-        replace(task(f"C-500{n}", f"q{n}"), initial_state=world | {"claims": {f"C-500{n}": {}}}) for n in range(3)
-    ]
-    orders = [replace(task(f"O-1{n}", f"p{n}"), environment="orders") for n in range(3)]
+    claims = [task(f"C-500{n}", f"claim {n}?") for n in range(3)]
+    state: JsonObject = {"orders": {"O-1": {}}}
+    orders = [replace(task("", "order?", "o"), environment="orders", initial_state=state)]
     held_out = HeldOut([*claims, *orders])
     judge = Chooser(PARAMS, OWN, held_out, encode).judge
     assert judge(candidate(messages=messages("tariff-2024"))).reason is Reason.KEPT
