@@ -14,6 +14,7 @@ from pipeline.environments import Environment
 from pipeline.environments.declared.compiled import Compiled, CompiledHabit
 from pipeline.environments.declared.judging import Call, Verdict, decisions, judge
 from pipeline.environments.tools import call_tool, reset_arguments
+from pipeline.environments.users import ScriptedUser
 from pipeline.environments.worlds import World
 from pipeline.records import Grade, Message, Task, ToolCall
 from pipeline.synthesis.tasks import compiled_of
@@ -49,6 +50,10 @@ def run_scripted(
     environment = world.factory()
     environment.reset(**reset_arguments(task))
     run = _Run(environment, [Message("system", world.procedure), Message("user", task.question)])
+    clarify = compiled.templates[task.template].clarify
+    if clarify is not None and environment.user is not None:
+        run.messages.append(Message("assistant", clarify))
+        run.messages.append(Message("user", ScriptedUser(environment.user, task.task_id).answer(clarify)))
     for call in task.golden_calls[: task.knobs["opening"]]:
         run.call(Call(call["name"], call["arguments"]))
     habit = combined(compiled, habits)

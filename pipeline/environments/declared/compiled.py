@@ -114,6 +114,7 @@ class CompiledTemplate:
     phrases: tuple[str, ...]
     held_out: tuple[str, ...]
     traffic: float
+    clarify: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,6 +136,8 @@ class Compiled:
     cases: dict[str, tuple[str, Draws]]
     """Case name to the rule that is to decide, and what is drawn otherwise."""
     templates: dict[str, CompiledTemplate]
+    user: dict[str, Expression]
+    """Facts that the user knows, by name; they see the first subject."""
 
     def scope(self, tables: Tables, layout: Layout, rows: dict[str, str], values: Mapping[str, Any]) -> Scope:
         """A scope over `tables` with the constants and `values`."""

@@ -12,6 +12,7 @@ from pipeline.environments.declared.expressions import ExpressionFault
 from pipeline.environments.declared.judging import judge
 from pipeline.environments.declared.methods import check_value, tool_method
 from pipeline.environments.declared.scope import Scope, Tables, copy_tables
+from pipeline.environments.users import UserScript
 from pipeline.errors import ToolError
 from pipeline.graders.state import grade_state
 from pipeline.graders.tool_calls import CallKey, Demand, grade_economy, grade_procedure
@@ -38,7 +39,21 @@ class DeclaredEnvironment(Environment):
         self._golden_calls: list[JsonObject] = list(task["golden_calls"])
         self._calls: list[CallKey] = []
         self._decisions: dict[str, int] = {}
+        self.user = self._asked_by()
         return None
+
+    def _asked_by(self) -> UserScript | None:
+        """The user of this task: the spec's, with the facts of the first subject."""
+        declared = self.spec.spec.user
+        subject = next(filter(None, map(self._decided_by, self._golden_calls)), None)
+        if declared is None or subject is None:
+            return None
+        scope = self.spec.subject_scope(self._initial, subject)
+        return declared.script.with_values({name: str(value(scope)) for name, value in self.spec.user.items()})
+
+    def _decided_by(self, call: JsonObject) -> str | None:
+        by = self.spec.tools[call["name"]].spec.decides
+        return None if by is None else str(call["arguments"][by])
 
     def _call(self, name: str, arguments: JsonObject) -> str:
         tool = self.spec.tools[name]
@@ -126,17 +141,14 @@ class DeclaredEnvironment(Environment):
     def _demands(self) -> tuple[Demand, ...]:
         """What the procedure demands, by subject; under "" what is demanded but belongs to no subject."""
         keys = [(call["name"], dumps(call["arguments"])) for call in self._golden_calls]
-        decides = [self.spec.tools[call["name"]].spec.decides for call in self._golden_calls]
-        subjects = dict.fromkeys(
-            str(call["arguments"][by]) for call, by in zip(self._golden_calls, decides, strict=True) if by is not None
-        )
+        decided = [self._decided_by(call) for call in self._golden_calls]
         demands = []
-        for subject in subjects:
+        for subject in dict.fromkeys(by for by in decided if by is not None):
             checks = judge(self.spec, self._initial, subject).checks
             demands.append(Demand(subject, frozenset((call.tool, dumps(call.arguments)) for call in checks)))
         of_subjects = frozenset(key for demand in demands for key in demand.checks)
         others = frozenset(
-            key for key, by in zip(keys, decides, strict=True) if by is None and key not in of_subjects
+            key for key, by in zip(keys, decided, strict=True) if by is None and key not in of_subjects
         )  # fmt: skip
         kept = [Demand(each.subject, self._demanded(each.checks)) for each in [*demands, Demand("", others)]]
         return tuple(demand for demand in kept if demand.checks)

@@ -17,8 +17,10 @@ from pipeline.environments.declared.compiled import (
     Draws,
 )
 from pipeline.environments.declared.compiler import STRINGS, Compiler, Types
+from pipeline.environments.declared.expressions import Expression
 from pipeline.environments.declared.reading import Path
-from pipeline.environments.declared.spec import Habit, Rule, Step, Template
+from pipeline.environments.declared.rules import Habit, Rule, Step
+from pipeline.environments.declared.spec import Template
 
 
 class Planner:
@@ -52,8 +54,28 @@ class Planner:
         self._check_orders(bundles, cases, templates)
         return Compiled(
             self._spec, self._c.constants, self._c.tables, self._c.tools, self.subject, steps, habits, bundles,
-            self._b.counts(), cases, templates,
+            self._b.counts(), cases, templates, self._user(),
         )  # fmt: skip
+
+    def _user(self) -> dict[str, Expression]:
+        user = self._spec.user
+        if user is None:
+            for name, template in self._spec.templates.items():
+                if template.clarify is not None:
+                    self._c.fail(("templates", name, "clarify"), "there is no user to ask; declare one under `user`")
+            return {}
+        types = self._c.row_types(self.subject)
+        values = {}
+        for name, text in user.values.items():
+            path: Path = ("user", "values", name)
+            self._c.known(path, name, user.script.knows, "fact that the user knows")
+            values[name] = self._c.expression(path, text, types, cel.Type.STRING)
+        wanting = user.script.with_values(dict.fromkeys(values, "x")).missing()
+        if wanting is not None:
+            self._c.fail(
+                ("user", "script", "knows", wanting), "its phrases say {value}, but it has none; add it to values"
+            )
+        return values
 
     def _step(self, number: int, step: Step) -> CompiledStep:
         path: Path = ("procedure", "steps", number)
@@ -137,7 +159,7 @@ class Planner:
                 (call.call, self._c.arguments((*path, "opening", place), call.call, call.arguments, types))
                 for place, call in enumerate(template.opening)
             ),
-            asking.phrases, asking.held_out, template.traffic,
+            asking.phrases, asking.held_out, template.traffic, template.clarify,
         )  # fmt: skip
 
     def _check_orders(

@@ -7,10 +7,10 @@ from pydantic import AfterValidator, Field, model_validator
 
 from pipeline.environments.declared.columns import Draw, Expr, Part, Range, Scalar, Table, Text
 from pipeline.environments.declared.names import Dotted, Name, ToolName
+from pipeline.environments.declared.rules import Arguments, Procedure
+from pipeline.environments.users import UserScript
 
 Constant = Scalar | tuple[Scalar, ...] | dict[str, Scalar | tuple[Scalar, ...]]
-Arguments = dict[Name, Expr]
-"""Arguments of a call, each an expression."""
 _SECTIONS = re.compile(r"\b(Args|Returns|Raises):|\(choices:")
 """What would be read as a part of its own in the docstring that a tool's schema is made from."""
 
@@ -96,74 +96,6 @@ class Tool(Part):
     """The parameter whose row this call decides about: the procedure's checks are due before it."""
 
 
-class Rule(Part):
-    """One rule of a step: when it holds, the matter is decided by this call."""
-
-    name: Name
-    """What cases and habits call it."""
-    when: Expr
-    """A condition on the subject."""
-    call: ToolName
-    """The tool that settles the matter."""
-    arguments: Arguments = {}
-    """Its arguments."""
-
-
-class Step(Part):
-    """One step of the procedure: a demanded call, then rules; the first that holds decides."""
-
-    call: ToolName
-    """The tool that is to be called."""
-    arguments: Arguments = {}
-    """Its arguments; with `each` they see `item`."""
-    each: Expr | None = None
-    """A list: the call is demanded once for each `item` of it, in order."""
-    when: Expr | None = None
-    """The call is demanded only if this holds; the rules are looked at all the same."""
-    rules: Annotated[tuple[Rule, ...], Field(max_length=20)] = ()
-    """Rules that the call makes it possible to judge."""
-
-
-class Habit(Part):
-    """A way to go wrong, for the scripted agent that leaves traces."""
-
-    skip: tuple[ToolName, ...] = ()
-    """Steps that are not made, their rules not looked at."""
-    ignore: tuple[Name, ...] = ()
-    """Rules that are overlooked."""
-    sees: dict[Name, Expr] = {}
-    """Rules that are judged by another condition."""
-    arguments: dict[Name, Arguments] = {}
-    """Rules whose call gets other arguments."""
-    again: ToolName | None = None
-    """A step that is made once more, just before the decision."""
-
-
-class Procedure(Part):
-    """The rules of the work, in words for the agent and as steps for the grades."""
-
-    text: Text
-    """The system message of every episode."""
-    subject: Name
-    """Row name of the table whose rows get decided."""
-    steps: Annotated[tuple[Step, ...], Field(min_length=1, max_length=60)]
-    """What is to be done about a subject, in order, until a rule decides."""
-    habits: Annotated[dict[Name, Habit], Field(max_length=60)] = {}
-    """Ways to go wrong, for the scripted agent that leaves traces."""
-    closing: Text = "Done: {decisions}."
-    """The scripted agent's last message; `{decisions}` stands for the reports of what it decided."""
-
-    @model_validator(mode="after")
-    def _distinct(self) -> "Procedure":
-        rules = [rule.name for step in self.steps for rule in step.rules]
-        twice = sorted({name for name in rules if rules.count(name) > 1})
-        if twice:
-            raise ValueError(f"rules named twice: {', '.join(twice)}")
-        if not rules:
-            raise ValueError("no step has a rule, so nothing is ever decided; add one")
-        return self
-
-
 class Case(Part):
     """A kind of subject: what is drawn otherwise, and the rule that is to decide."""
 
@@ -201,6 +133,8 @@ class Template(Part):
     """Calls made before the subjects are looked at, such as a search for them."""
     ask: Name
     """The list of phrases that the question is taken from."""
+    clarify: Text | None = None
+    """What the scripted agent asks the user first, where the question leaves out what the work begins with."""
     each_case: bool = False
     """Make one template of each case, named like it."""
     traffic: Shares = 1.0
@@ -214,6 +148,15 @@ class Asking(Part):
     """Phrases that train uses, and the other splits where nothing is held out."""
     held_out: Annotated[tuple[Text, ...], Field(max_length=500)] = ()
     """Phrases that only valid and eval use."""
+
+
+class DeclaredUser(Part):
+    """Whoever asked, and can be asked back; see `pipeline.environments.users`."""
+
+    script: UserScript
+    """What the user wants, knows and says."""
+    values: Annotated[dict[str, Expr], Field(max_length=60)] = {}
+    """Values of the facts it knows: text, from the first subject."""
 
 
 class Spec(Part):
@@ -239,6 +182,8 @@ class Spec(Part):
     """Kinds of task."""
     ask: Annotated[dict[Name, Asking], Field(min_length=1, max_length=60)]
     """Lists of phrases, which templates name."""
+    user: DeclaredUser | None = None
+    """Whom a turn of the agent without a call goes to; absent: it ends the episode."""
     bystanders: Annotated[int, Field(ge=0, le=20)] = 0
     """Further roots of a random template that a task's state holds, which nobody asks about."""
     asides: Annotated[tuple[Text, ...], Field(max_length=200)] = ()
