@@ -126,9 +126,15 @@ def _episodes(inputs: Inputs, choice: _Choice, success_at: float) -> tuple[Episo
 def _episode(rollout: Rollout, successes: int, tries: int, theirs: set[str], success_at: float) -> Episode:
     steps = tuple(_step(turn.message, turn.tool_results, theirs) for turn in rollout.turns)
     return Episode(
-        rollout.model, success(rollout.grades, success_at), successes, tries, steps, rollout.grades,
+        rollout.model, success(rollout.grades, success_at), successes, tries, steps, _told(rollout.grades),
         rollout.stop_reason.value,
     )  # fmt: skip
+
+
+def _told(grades: Sequence[Grade]) -> tuple[Grade, ...]:
+    """Grades of the episode, then those on turns that are no pass: what went right needs no line."""
+    whole = [grade for grade in grades if grade.turn is None]
+    return (*whole, *(grade for grade in grades if grade.turn is not None and grade.passed is False))
 
 
 def _step(message: Message, results: Sequence[Message], theirs: set[str]) -> Step:

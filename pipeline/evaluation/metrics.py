@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import InputError
+from pipeline.evaluation.by_grade import Graded, graded
 from pipeline.graders.reward import outcome, process, success
 from pipeline.rows import Row, grades_from_json
 
@@ -35,6 +36,7 @@ class Try:
     stop_reason: str
     turns: int
     tokens: int
+    grades: tuple[Graded, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +114,7 @@ def _try(row: Row, success_at: float) -> Try:
     return Try(
         row["environment"], row["template"], success(grades, success_at) if known else None,
         way if way is not None and isfinite(way) else None, row["stop_reason"], row["turn_count"], row["token_count"],
+        graded(grades),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from pipeline.evaluation import charts, curves
+from pipeline.evaluation.by_grade import grade_rows
 from pipeline.evaluation.episodes import pick_pairs
 from pipeline.evaluation.funnel import filter_facts, flow, number, rft_facts, rl_facts, sft_facts
 from pipeline.evaluation.inputs import Inputs
@@ -53,6 +54,7 @@ def render(inputs: Inputs, comparison: dict[str, Any], params: EvaluateParams, s
         sft_facts=sft_facts(inputs.metrics["sft"]), rft_facts=rft_facts(inputs.metrics["rft"]),
         pairs=pick_pairs(inputs, success_at), outside=outside, outside_sentence=outside_sentence(outside),
         worlds=worlds, means=_means(rows["eval"]),
+        grade_rows=grade_rows([row["grades"] for row in rows["eval"]]),
         watch_sentences=watch_sentences(inputs.points("rl", "step", "reward"), inputs.watching()),
         **_charts(inputs, comparison, templates, worlds),
     )  # fmt: skip

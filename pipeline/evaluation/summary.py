@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.evaluation.by_environment import environment_mean, environments, label, null_rate, only
+from pipeline.evaluation.by_grade import grade_means
 from pipeline.evaluation.intervals import Bootstrap, Interval, bootstrap_mean, paired_difference
 from pipeline.evaluation.metrics import TaskScores, mean_known, pass_at_k, pass_hat_k
 from pipeline.params import EvaluateParams
@@ -36,7 +37,7 @@ def figures(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str, 
 
 
 def summarise(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str, Any]:
-    """All of metrics/eval/<model>-<split>.json: `figures`, what is missing, endings, each environment and template."""
+    """All of metrics/eval/<model>-<split>.json: `figures`, what is missing, endings, grades, environments, templates."""
     tries = len(scores.tries)
     parts = by_environment(scores, params, seed)
     return {
@@ -50,6 +51,7 @@ def summarise(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str
         "turns": rounded(_mean([one.turns for one in scores.tries])),
         "tokens": rounded(_mean([one.tokens for one in scores.tries])),
         "stop_reasons": dict(sorted(Counter(one.stop_reason for one in scores.tries).items())),
+        "grades": grade_means([one.grades for one in scores.tries], DIGITS),
         "environment_mean": rounded(environment_mean(parts)),
         "by_environment": parts,
         "by_template": by_template(scores, params, seed),

@@ -129,3 +129,11 @@ def test_a_grade_held_out_is_drawn_with_the_reward_and_a_fall_is_pointed_out(hos
         "tone, held out of the reward, went from 0.50 beside a reward of 0.20 to 0.60 beside a reward of 0.80."
     ]
     assert watch_sentences([], {"tone": [(1, 0.5)]}) == watch_sentences([(1, 0.5)], {"tone": []}) == []
+
+
+def test_every_grade_has_its_row_and_faults_name_their_turn(hostile: str) -> None:
+    said = " ".join(parsed(hostile).text.split())
+    assert "tone held out of the reward" in said
+    assert "calls, turn 2" in said
+    assert "forbidden, made once: close_case" in said
+    assert "made: find_claims" not in said

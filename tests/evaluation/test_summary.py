@@ -1,10 +1,15 @@
 """The figures that metrics files hold."""
 
+from math import nan
+
 import pytest
 
+from pipeline.evaluation.by_grade import grade_rows
 from pipeline.evaluation.metrics import collect
 from pipeline.evaluation.summary import compare, summarise
 from pipeline.params import EvaluateParams
+from pipeline.records import Grade
+from pipeline.rows import grades_to_json
 from tests.evaluation.rollouts import group, row
 
 PARAMS = EvaluateParams(tries=4, k=2, bootstrap=200, confidence=0.95)
@@ -40,3 +45,15 @@ def test_comparison_has_the_promised_keys() -> None:
     assert set(found["differences"]) == {"rl_sft", "rl_rft", "rft_sft", "sft_base"}
     assert found["differences"]["rl_sft"] == {"mean": 0.5, "ci_low": 0.5, "ci_high": 0.5}
     assert found["differences"]["sft_base"]["mean"] == 0.0
+
+
+def test_every_grade_has_a_mean_and_a_share_of_nulls() -> None:
+    grades = [
+        [Grade("tone", "process", score, held_out=True), Grade("tone", "process", 0.0, turn=2)]
+        for score in (0.5, 1.0, None, nan)
+    ]
+    rows = [row("a", number, 1) | {"grades": grades_to_json(tuple(one))} for number, one in enumerate(grades)]
+    found = summarise(collect(rows, 1.0), PARAMS, 1)["grades"]
+    assert found == {"tone": {"mean": 0.75, "null_rate": 0.5, "held_out": True}}
+    (only,) = grade_rows([{}, found])
+    assert (only.name, only.means, only.null_rate, only.held_out) == ("tone", (None, 0.75), 0.5, True)

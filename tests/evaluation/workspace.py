@@ -74,6 +74,9 @@ def _rollout(task: Task, number: int, model: str, split: str, level: float, host
         Grade("outcome", "outcome", None if broken else float(solved), reason=reason),
         Grade("procedure", "process", way, reason="2 of 3 checks were made before the decision"),
         Grade("economy", "process", way, reason="one needless call"),
+        Grade("calls", "process", 0.0, False, 1, f"forbidden, made once: close_case {hostile}"),
+        Grade("calls", "process", 1.0, True, 0, "made: find_claims"),
+        Grade("tone", "process", way, held_out=True),
     )
     return Rollout(
         task.task_id, task.environment, task.template, number, model, (1,), _turns(solved, hostile), grades, stop

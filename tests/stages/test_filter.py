@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pipeline.errors import EmptyOutputError, InputError
+from pipeline.errors import EmptyOutputError, InputError, ParamsError
 from pipeline.params import Params, load_params
 from pipeline.records import GROUPS, RL_TASKS, ROLLOUTS, TASKS, Rollout, StopReason, Task
 from pipeline.rows import grades_from_json, rollout_to_row, task_from_row, task_to_row
@@ -88,3 +88,13 @@ def test_groups_that_barely_differ_are_warned_about(capsys: pytest.CaptureFixtur
     lay_out({"a": [1, 0], "b": [1, 0]})
     body(chosen(), Run())
     assert "warning: the kept groups' spreads barely differ (std/mean 0.00 < 0.5)" in capsys.readouterr().out
+
+
+def test_another_reward_needs_no_new_rollouts_and_an_unknown_grade_is_named() -> None:
+    lay_out(OUTCOMES)
+    params = chosen()
+    strict = params.reward.model_copy(update={"combine": "all"})
+    body(params.model_copy(update={"reward": strict}), Run())
+    unknown = params.reward.model_copy(update={"weights": {"outcom": 1.0}})
+    with pytest.raises(ParamsError, match="nothing gives a grade named 'outcom'; known are outcome"):
+        body(params.model_copy(update={"reward": unknown}), Run())

@@ -1,5 +1,6 @@
 """The rl stage for real, very small: killed at several moments, it ends with the bytes of an unbroken run."""
 
+import csv
 import os
 import re
 import signal
@@ -15,7 +16,7 @@ from ruamel.yaml import YAML
 from pipeline.params import Params
 from pipeline.records import LEDGER, RL_TASKS, TASKS
 from pipeline.rollouts.harness import Harness
-from pipeline.rows import task_to_row
+from pipeline.rows import grades_from_json, task_to_row
 from pipeline.synthesis.demos import demonstrate
 from pipeline.synthesis.tasks import unique_tasks
 from pipeline.tables import read_json, read_parquet, write_parquet
@@ -39,6 +40,8 @@ SMALL = params(
     },
 )  # fmt: skip
 
+WATCHER = {"name": "brief", "kind": "transcript", "max_turns": 3, "held_out": True}
+
 
 @pytest.fixture(scope="module")
 def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -49,7 +52,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_parquet(root / "data/rl_tasks.parquet", [task_to_row(task) | stats for task in train], RL_TASKS)
     write_parquet(root / "data/tasks/valid.parquet", map(task_to_row, valid), TASKS)
     with (root / "params.yaml").open("w") as stream:
-        YAML(typ="safe").dump(SMALL.model_dump(mode="json"), stream)
+        YAML(typ="safe").dump(SMALL.model_dump(mode="json") | {"graders": [WATCHER]}, stream)
     imitate(root)
     return root
 
@@ -120,6 +123,10 @@ def test_the_run_writes_what_it_says(workspace: Path, unbroken: dict[str, str]) 
     assert metrics["trained_rollouts"] == sum(row["trained"] for row in ledger) > 0
     assert all((row["advantage"] is not None) == row["trained"] for row in ledger)
     assert not (workspace / ".work/rl").exists()
+    assert {grade.held_out for grade in grades_from_json(ledger[0]["grades"]) if grade.name == "brief"} == {True}
+    first, *steps = csv.DictReader((workspace / "plots/rl.csv").open())
+    assert first["held_out_brief"] == ""
+    assert all(0 < float(row["held_out_brief"]) <= 1 for row in steps)
     weights = {
         sha256((workspace / "models" / name / "model.safetensors").read_bytes()).digest() for name in ("sft", "rl")
     }
