@@ -37,7 +37,7 @@ def figures(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str, 
 
 
 def summarise(scores: TaskScores, params: EvaluateParams, seed: int) -> dict[str, Any]:
-    """All of metrics/eval/<model>-<split>.json: `figures`, what is missing, endings, grades, environments, templates."""
+    """What metrics/eval/<model>-<split>.json holds: `figures`, what lacks, endings, grades, parts."""
     tries = len(scores.tries)
     parts = by_environment(scores, params, seed)
     return {
