@@ -42,7 +42,7 @@ def test_worlds_share_a_batch(tokenizer: PreTrainedTokenizerFast, params: Rollou
     scripted = Scripted(places.by_name["counter"].harness, lambda row, turn: said[row][turn])
     tries = [(task(), 0), (PERU, 0), (PERU, 1), (NOWHERE, 0)]
     counted, solved, lost, broken = play(scripted, places, tries, params, model="m", seed=3)
-    prompts = [tokenizer.decode(list(one.prompt_ids)) for one in (counted, solved)]
+    prompts = [str(tokenizer.decode(list(one.prompt_ids))) for one in (counted, solved)]
     assert "Count to three." in prompts[0]
     assert '"add"' in prompts[0]
     assert '"look_up"' not in prompts[0]
