@@ -50,7 +50,7 @@ def rl_progress(
     to please its graders.
     """
     with drawing():
-        figure, (above, below) = canvas(_WIDTH, 360, rows=2)
+        figure, (above, below) = canvas(_WIDTH, 420 if watching else 360, rows=2)
         _line(above, reward, "base", "reward, train tasks")
         _line(above, outcome, "rft", "outcome, train tasks", dashes=(4, 2))
         _line(above, valid, "rl", "pass@1, valid tasks", marker="o")
@@ -62,7 +62,9 @@ def rl_progress(
             axes.set_ylim(0, 1.02)
             axes.set_yticks([0, 0.5, 1], ["0", "0.5", "1"])
             axes.set_title(title)
-        if above.lines:
+        if watching:  # falling lines would run through a legend inside
+            figure.legend(*above.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        elif above.lines:
             above.legend(loc="lower right")
         below.set_xlabel("generation step")
         return inline(figure, "rl", "Reward and validation pass rate of reinforcement learning over its steps")
