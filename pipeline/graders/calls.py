@@ -107,7 +107,7 @@ def _ordered(rule: OrderRule, made: tuple[Made, ...], taken: list[bool]) -> Find
     turns = tuple((made[place].turn, float(place not in early)) for place in later)
     if not early:
         return Finding(1.0, rule.weight, f"in order: {_said(rule.before)}, then {_said(rule.after)}", turns)
-    said = f"{_times(len(early))} {_said(rule.after)} without {_said(rule.before)} before it"
+    said = f"{_said(rule.after)} made {_times(len(early))} without {_said(rule.before)} before it"
     return Finding(1 - len(early) / len(later), rule.weight, said, turns)
 
 
