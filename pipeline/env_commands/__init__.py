@@ -1,0 +1,1 @@
+"""`python -m pipeline env ...`: find, check and play environments by hand."""
