@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from pipeline.doctor import diagnose
+from pipeline.env_commands.command import app as environments
 from pipeline.errors import RehearsalError, WorkspaceError
 from pipeline.params import load_params
 from pipeline.presets import apply_preset, preset_names
@@ -24,6 +25,7 @@ synthesize = typer.Typer(help="Drafts of what tasks are made from.", no_args_is_
 app.add_typer(synthesize, name="synthesize")
 grade = typer.Typer(help="What has to do with graders.", no_args_is_help=True)
 app.add_typer(grade, name="grade")
+app.add_typer(environments, name="env")
 
 
 @app.command()
@@ -72,9 +74,12 @@ def spec(
 ) -> None:
     """Draft the spec of an environment for you to review: from tool documentation by a model, or from traces."""
     # Here and not above: what these bring along takes longer to load than the other commands to run.
-    from pipeline.synthesis.drafting.command import draft_from_documentation, endpoint
+    from pipeline.synthesis.drafting.command import draft_from_documentation, draft_from_runs, endpoint
     from pipeline.synthesis.drafting.documents import read_documentation
 
+    if source.suffix == ".parquet":
+        print(draft_from_runs(source, out, about, tool or ()))
+        return
     documentation = read_documentation(source, tool or ())
     where = endpoint(base_url, model, key_env, max_tokens, temperature)
     print(draft_from_documentation(documentation, out, where, about=about, procedure=procedure, repairs=repairs,

@@ -1,6 +1,6 @@
 """What `python -m pipeline synthesize spec` does once its options are read."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from pipeline.remote.endpoint import Endpoint
 from pipeline.remote.memory import Memory
 from pipeline.synthesis.drafting.documents import Documentation
 from pipeline.synthesis.drafting.draft import Wish, write_draft
+from pipeline.synthesis.drafting.from_traces import draft_from_traces
 from pipeline.synthesis.drafting.naming import fits
 from pipeline.synthesis.drafting.plain import read_text
+from pipeline.tables import whole_file
 
 
 def spec_name(out: Path) -> str:
@@ -37,6 +39,17 @@ def draft_from_documentation(
     return f"{out}: a draft for you to review; its head says what was checked and what is open\n" + "\n".join(
         f"  {line}" for line in proof.passed
     )
+
+
+def draft_from_runs(traces: Path, out: Path, about: str, tools: Collection[str]) -> str:
+    """Draft into `out` what a table of traces shows, without a model; returns what to tell the user.
+
+    Raises InputError.
+    """
+    text, said = draft_from_traces(traces, spec_name(out), about, tools)
+    with whole_file(out, "w") as stream:
+        stream.write(text)
+    return f"{out}: a draft for you to review; OPEN marks what traces cannot tell\n  {said}"
 
 
 def endpoint(

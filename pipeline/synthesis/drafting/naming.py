@@ -39,6 +39,11 @@ def table_name(row: str) -> str:
     return f"{row}es" if row.endswith(("s", "x", "z", "ch", "sh")) else f"{row}s"
 
 
+def fitting_name(name: str) -> str:
+    """A name of a table, row or column that a spec takes."""
+    return _fitting(snake(name), _PLAIN, "value")
+
+
 def fits(name: str) -> bool:
     """Whether a spec may call a table, column or constant so."""
     return _valid(name, _PLAIN)
