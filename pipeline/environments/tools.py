@@ -11,8 +11,6 @@ from threading import Thread
 from typing import Any, TypeVar
 
 import jsonschema
-from transformers.utils import get_json_schema
-from transformers.utils.chat_template_utils import DocstringParsingException, TypeHintParsingException
 
 from pipeline.environments.base import Environment
 from pipeline.errors import InputError, RehearsalError, ToolError
@@ -109,7 +107,7 @@ def _settle(answer: Future[str], name: str, method: Callable[..., Any], argument
 def _run(name: str, method: Callable[..., Any], arguments: JsonObject) -> str:
     try:
         return str(method(**arguments))
-    except ToolError:
+    except (ToolError, EnvironmentFault):
         raise
     except Exception as error:
         raise EnvironmentFault(f"{name}: {type(error).__name__}: {error}") from error
@@ -146,6 +144,10 @@ def _short(text: str) -> str:
 
 
 def _schema(environment: type[Environment], method: Callable[..., Any]) -> JsonObject:
+    # Here and not above: a second, which environments that give their schemas themselves need not cost.
+    from transformers.utils import get_json_schema
+    from transformers.utils.chat_template_utils import DocstringParsingException, TypeHintParsingException
+
     try:
         return _without_return(get_json_schema(method))
     except (DocstringParsingException, TypeHintParsingException) as error:

@@ -14,13 +14,12 @@ from typing import Any
 from jinja2 import TemplateError
 from transformers import AutoTokenizer, PreTrainedTokenizerBase
 from transformers.utils.chat_template_utils import render_jinja_template
-from trl.chat_template_utils import has_generation_markers
 
 from pipeline.errors import MaskError, ModelError
 from pipeline.harness_hash import harness_hash
 from pipeline.records import JsonObject, Message, ToolCall
 from pipeline.rollouts.chat import Cleaner, conversation, parse_message
-from pipeline.rollouts.templates import choose_template, template_name
+from pipeline.rollouts.templates import choose_template, marks_agent, template_name
 
 _PROBE_CALL = ToolCall("call_0_0", "probe", {"text": 'a "b"\n\u00e9', "n": 1}, "")
 _PROBE: tuple[Message, ...] = (
@@ -142,7 +141,7 @@ class Harness:
 
     def _spans(self, messages: Sequence[Message]) -> tuple[str, list[tuple[int, int, bool]]]:
         said = [message for message in messages if message.role == "assistant"]
-        marked = has_generation_markers(self.template)
+        marked = marks_agent(self.template)
         text, spans = self._render(messages, False, marks=True) if marked else self._prefix_spans(messages)
         if len(spans) != len(said):
             raise self._mask_error(f"{len(said)} assistant messages but {len(spans)} marked spans")

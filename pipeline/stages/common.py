@@ -1,5 +1,6 @@
 """What every stage's entry point shares: params in, one tracked run around the work, errors as one line."""
 
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -17,6 +18,8 @@ Body = Callable[[Params, Run], None]
 
 def stage_main(stage: str, body: Body) -> None:
     """Run `body` as stage `stage` (its name in dvc.yaml). Exits with 1 and one line on stderr on a RehearsalError."""
+    gc.freeze()
+    gc.enable()
     try:
         params = load_params()
         with stage_run(stage, params) as run:

@@ -13,26 +13,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import torch
-import trl
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import GenerationConfig, PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from pipeline.errors import ModelError
 from pipeline.params import BaseParams
+from pipeline.rollouts.templates import chatml_template
 from pipeline.training.loading import save_model
-
-TEMPLATE = "qwen3_instruct_2507_training.jinja"
-"""The stock TRL chat template that marks the agent's own tokens."""
 
 PAD, TURN_START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 _COMMON = 0.1
 """A merge must occur this often an episode: fixed text is merged, combinations of facts stay apart and can be read."""
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
-
-
-def chat_template() -> str:
-    """Source of the tiny model's chat template."""
-    return (Path(trl.__file__).parent / "chat_templates" / TEMPLATE).read_text(encoding="utf-8")
 
 
 def build_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
@@ -61,7 +53,7 @@ def build_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
     core.train_from_iterator(_pieces(corpus), trainer)
     core.add_tokens(added)
     return PreTrainedTokenizerFast(
-        tokenizer_object=core, eos_token=TURN_END, pad_token=PAD, chat_template=chat_template(),
+        tokenizer_object=core, eos_token=TURN_END, pad_token=PAD, chat_template=chatml_template(),
         additional_special_tokens=[TURN_START], clean_up_tokenization_spaces=False,
     )  # fmt: skip
 
