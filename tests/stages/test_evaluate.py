@@ -89,4 +89,5 @@ def test_the_suite_outside_is_played_with_worlds_of_its_own(tmp_path: Path, monk
     body("base", "outside", chosen(), Run())
     rows = list(read_parquet(Path("data/eval/base-outside.parquet"), ROLLOUTS))
     assert Counter(row["task_id"] for row in rows) == dict.fromkeys((task.task_id for task in tasks), 2)
-    assert set(read_json(Path("metrics/eval/base-outside.json"))["by_template"]) == {task.template for task in tasks}
+    labels = {f"{task.environment}: {task.template}" for task in tasks}
+    assert set(read_json(Path("metrics/eval/base-outside.json"))["by_template"]) == labels
