@@ -36,9 +36,8 @@ def draft_from_documentation(
     wish = Wish(spec_name(out), documentation, about, rules, repairs, draw)
     with _memory() as memory, Chat(endpoint, memory) as chat:
         proof = write_draft(chat, wish, out)
-    return f"{out}: a draft for you to review; its head says what was checked and what is open\n" + "\n".join(
-        f"  {line}" for line in proof.passed
-    )
+    return "\n".join([f"{out}: a draft for you to review; its head says what was checked and what is open",
+                      *(f"  {line}" for line in proof.passed)])  # fmt: skip
 
 
 def draft_from_runs(traces: Path, out: Path, about: str, tools: Collection[str]) -> str:
