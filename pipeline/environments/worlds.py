@@ -64,6 +64,8 @@ def fingerprints(worlds: Worlds) -> dict[str, str]:
 
 def _load(name: str, folder: Path) -> World:
     own = folder / f"{name}.py"
+    if own.is_file() and own.with_suffix(".yaml").is_file():
+        raise ParamsError(f"{own}: stands beside {name}.yaml; keep one of them, {name!r} must mean one environment")
     if own.is_file():
         return make_world(name, load_python(own), own.with_suffix(".jsonl"), _hash(own))
     replay = folder / f"{name}.replay.yaml"

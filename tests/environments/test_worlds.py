@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.environments import Environment
+from pipeline.environments.declared import SHIPPED
 from pipeline.environments.worlds import load_worlds
 from pipeline.errors import InputError, ParamsError
 from pipeline.params import EnvironmentsParams
@@ -32,6 +33,15 @@ def test_an_unknown_name_is_answered_with_a_close_one(tmp_path: Path) -> None:
         load_worlds(params(tmp_path, "quizz"))
     with pytest.raises(ParamsError, match=r"no environment 'zebra'; known are .*claims.*quiz \(your own: .*zebra"):
         load_worlds(params(tmp_path, "zebra"))
+
+
+def test_a_declared_file_of_the_users_is_found_and_one_name_means_one_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text((SHIPPED / "claims.yaml").read_text())
+    world = load_worlds(params(tmp_path, "mine"))["mine"]
+    assert (world.name, world.tasks, len(world.fingerprint)) == ("mine", None, 16)
+    (tmp_path / "mine.py").write_text(QUIZ)
+    with pytest.raises(ParamsError, match=r"mine\.py: stands beside mine\.yaml; keep one of them"):
+        load_worlds(params(tmp_path, "mine"))
 
 
 @pytest.mark.parametrize(

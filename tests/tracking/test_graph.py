@@ -30,6 +30,21 @@ def test_upstream_follows_files_and_folders(tmp_path: Path) -> None:
     assert upstream(stages, "end") == ("use", "demo")
 
 
+def test_values_of_params_are_filled_in(tmp_path: Path) -> None:
+    (tmp_path / "params.yaml").write_text("own: {folder: worlds/mine}\n", encoding="utf-8")
+    (tmp_path / "dvc.yaml").write_text(
+        "stages:\n"
+        "  run:\n"
+        "    matrix: {split: [a, b]}\n"
+        "    cmd: c ${item.split}\n"
+        '    deps: ["${own.folder}", "${own.other}", "data/${item.split}"]\n',
+        encoding="utf-8",
+    )
+    stages = read_stages(tmp_path)
+    assert stages["run@b"].deps == ("worlds/mine", "${own.other}", "data/b")
+    assert stages["run@b"].cmd == "c b"
+
+
 def test_no_lock_is_no_entry(tmp_path: Path) -> None:
     assert read_lock(tmp_path) == {}
 
