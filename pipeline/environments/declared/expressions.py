@@ -171,7 +171,7 @@ def _fits(wanted: cel.Type, found: cel.Type) -> bool:
 
 def _explain(text: str, error: RuntimeError, types: Types) -> str:
     message = _first_line(error)
-    if "recursion depth" in message:
+    if "recursion" in message:
         return f"{_short(text)!r} has more than 32 parts in a row or in each other; split it into computed values"
     place = re.search(r"<input>:\d+:(\d+): (.*)", message)
     said = f"at character {place.group(1)}: {place.group(2)}" if place else message

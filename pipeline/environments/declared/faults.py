@@ -26,6 +26,7 @@ def explain(document: Document, error: ValidationError) -> str:
     for fault in error.errors():
         groups.setdefault(_path(document, fault), []).append(fault)
     kept = [path for path in groups if not any(other[: len(path)] == path and other != path for other in groups)]
+    kept.sort(key=lambda path: groups[path][0]["type"] == "missing")  # a misspelt key before the one that it was to be
     said = [_line(document, path, groups[path]) for path in kept[:_SHOWN]]
     more = len(kept) - len(said)
     return "; ".join(said) + (f"; and {more} more" if more else "")

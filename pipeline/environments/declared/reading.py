@@ -5,31 +5,40 @@ directives, no merge keys, no repeated keys; size, depth and number of values ar
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from math import isfinite
 from pathlib import Path as FilePath
 from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.events import AliasEvent, CollectionStartEvent, DocumentStartEvent, Event, NodeEvent, ScalarEvent
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.events import (
+    AliasEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+from ruamel.yaml.nodes import ScalarNode
 from ruamel.yaml.reader import ReaderError
 
 from pipeline.errors import SpecError
 
 MAX_BYTES = 256 * 1024
 MAX_DEPTH = 24
-MAX_VALUES = 20_000
+MAX_VALUES = 10_000
 MAX_WHOLE = 2**53
 """Beyond this a whole number is not the same in every JSON reader."""
 
 Path = tuple[int | str, ...]
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 """What no file or terminal can show: control characters but tabs and line ends, and halves of surrogate pairs."""
-_TAG = "tag:yaml.org,2002:"
-_NOT_JSON = {"timestamp": "a date", "binary": "bytes", "value": "a value sign", "merge": "a merge key"}
+_NOT_JSON = {"timestamp": "a date", "value": "a sign of its own", "merge": "a merge key"}
 
 
 @dataclass(slots=True)
@@ -77,22 +86,8 @@ def read_document(text: str, where: str) -> Document:
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise SpecError(f"{where}: longer than {MAX_BYTES // 1024} KB; a spec is written by hand, so this is none")
     document = Document(where)
-    node = _compose(text, where)
-    if node is None:
-        raise SpecError(f"{where}: is empty; see docs/declared.md for what belongs in it")
-    document.data = _Builder(document).build(node, ())
-    return document
-
-
-def _compose(text: str, where: str) -> Node | None:
     try:
-        depth = values = 0
-        for event in YAML(typ="safe", pure=True).parse(text):
-            name = type(event).__name__
-            depth += name.endswith("StartEvent") - name.endswith("EndEvent")
-            values += isinstance(event, NodeEvent)
-            _refuse(event, where, depth, values)
-        node: Node | None = YAML(typ="safe", pure=True).compose(text)
+        document.data = _Builder(document, text).whole()
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
@@ -102,66 +97,80 @@ def _compose(text: str, where: str) -> Node | None:
         raise SpecError(f"{where}:{at}: character {ord(text[error.position]):#06x} cannot stand in a text") from error
     except YAMLError as error:
         raise SpecError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from error
-    return node
-
-
-def _refuse(event: Event, where: str, depth: int, values: int) -> None:
-    at = f"{where}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
-    if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
-        raise SpecError(f"{at}: anchors and aliases are not allowed; write the value out")
-    if isinstance(event, ScalarEvent | CollectionStartEvent) and event.ctag is not None:
-        raise SpecError(f"{at}: tags are not allowed; remove {event.ctag}")
-    if isinstance(event, DocumentStartEvent) and (event.version or event.tags):
-        raise SpecError(f"{at}: directives such as %YAML are not allowed; remove the line")
-    if depth > MAX_DEPTH:
-        raise SpecError(f"{at}: nested deeper than {MAX_DEPTH}")
-    if values > 2 * MAX_VALUES:
-        raise SpecError(f"{at}: more than {MAX_VALUES} values in the file")
+    return document
 
 
 class _Builder:
-    """Builds the data of a node tree and notes every place."""
+    """Builds data from the parser's events, refuses what JSON could not say, and notes every place."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, text: str) -> None:
         self._document = document
+        self._yaml = YAML(typ="safe", pure=True)
+        self._events: Iterator[Any] = iter(self._yaml.parse(text))
         self._left = MAX_VALUES
 
-    def build(self, node: Node, path: Path) -> Any:
-        self._document.places[path] = _place(node)
+    def whole(self) -> Any:
+        """Data of the only document. Raises SpecError, and what the parser raises."""
+        next(self._events)  # the stream begins
+        start = next(self._events)
+        if isinstance(start, StreamEndEvent):
+            raise SpecError(f"{self._document.where}: is empty; see docs/declared.md for what belongs in it")
+        if start.version or start.tags:
+            raise self._fault(start, "directives such as %YAML are not allowed; remove them")
+        data = self._build(next(self._events), (), 1)
+        next(self._events)  # the document ends
+        after = next(self._events)
+        if not isinstance(after, StreamEndEvent):
+            raise self._fault(after, "a second document begins here; a spec is one")
+        return data
+
+    def _build(self, event: Any, path: Path, depth: int) -> Any:
+        if isinstance(event, AliasEvent) or event.anchor:
+            raise self._fault(event, "anchors and aliases are not allowed; write the value out")
+        if event.ctag is not None:
+            raise self._fault(event, f"tags are not allowed; remove {event.ctag}")
+        if depth > MAX_DEPTH:
+            raise self._fault(event, f"nested deeper than {MAX_DEPTH}")
         self._left -= 1
         if self._left < 0:
-            raise self._document.fault(path, f"more than {MAX_VALUES} values in the file")
-        if isinstance(node, MappingNode):
-            return self._mapping(node, path)
-        if isinstance(node, SequenceNode):
-            return [self.build(item, (*path, number)) for number, item in enumerate(node.value)]
-        return self._scalar(node, path)
+            raise self._fault(event, f"more than {MAX_VALUES} values in the file")
+        self._document.places[path] = _place(event)
+        if isinstance(event, MappingStartEvent):
+            return self._mapping(path, depth)
+        if isinstance(event, SequenceStartEvent):
+            inside = takewhile(lambda item: not isinstance(item, SequenceEndEvent), self._events)
+            return [self._build(item, (*path, number), depth + 1) for number, item in enumerate(inside)]
+        return self._scalar(event, path)
 
-    def _mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
+    def _mapping(self, path: Path, depth: int) -> dict[str, Any]:
         out: dict[str, Any] = {}
-        for key_node, value in node.value:
-            if not isinstance(key_node, ScalarNode):
-                raise self._document.fault(path, "a key must be a plain word")
-            key, here = key_node.value, (*path, key_node.value)
-            if key in out:
-                self._document.keys[here] = _place(key_node)
-                raise self._document.fault(here, "this key stands here twice", key=True)
-            self._document.keys[here] = _place(key_node)
-            if str(key_node.tag) == f"{_TAG}merge":
-                raise self._document.fault(here, "merge keys are not allowed; write the values out", key=True)
-            _check_text(self._document, here, key, key=True)
-            out[key] = self.build(value, here)
+        for event in self._events:
+            if isinstance(event, MappingEndEvent):
+                break
+            if not isinstance(event, ScalarEvent):
+                raise self._fault(event, "a key must be a plain word")
+            if event.anchor or event.ctag is not None:
+                raise self._fault(event, "anchors and tags are not allowed; write the key alone")
+            here = (*path, event.value)
+            if event.value in out:
+                raise self._fault(event, f"the key {event.value!r} stands here twice")
+            if event.value == "<<":
+                raise self._fault(event, "merge keys are not allowed; write the values out")
+            _check_text(self._document, path, event.value)
+            self._document.keys[here] = _place(event)
+            out[event.value] = self._build(next(self._events), here, depth + 1)
         return out
 
-    def _scalar(self, node: Node, path: Path) -> Any:
-        kind = str(node.tag).removeprefix(_TAG)
+    def _scalar(self, event: Any, path: Path) -> Any:
+        tag = str(self._yaml.resolver.resolve(ScalarNode, event.value, event.implicit))
+        kind = tag.removeprefix("tag:yaml.org,2002:")
         if kind not in _SCALARS:
             what = _NOT_JSON.get(kind, kind)
-            raise self._document.fault(path, f"{node.value!r} reads as {what}; quote it to make it text")
+            raise self._document.fault(path, f"{event.value!r} reads as {what}; quote it to make it text")
         try:
-            value = _SCALARS[kind](node.value)
+            value = _SCALARS[kind](event.value)
         except (ValueError, KeyError) as error:
-            message = f"{node.value[:40]!r} cannot be read as {kind}; quote it to make it text"
+            message = f"{event.value[:40]!r} cannot be read as {kind}; quote it to make it text"
             raise self._document.fault(path, message) from error
         if isinstance(value, str):
             _check_text(self._document, path, value)
@@ -171,15 +180,19 @@ class _Builder:
             raise self._document.fault(path, "numbers must be finite")
         return value
 
+    def _fault(self, event: Event, message: str) -> SpecError:
+        line, column = _place(event)
+        return SpecError(f"{self._document.where}:{line}:{column}: {message}")
 
-def _check_text(document: Document, path: Path, text: str, key: bool = False) -> None:
+
+def _check_text(document: Document, path: Path, text: str) -> None:
     bad = _UNSEEN.search(text)
     if bad is not None:
-        raise document.fault(path[:-1] if key else path, f"character {ord(bad.group()):#06x} cannot stand in a text")
+        raise document.fault(path, f"character {ord(bad.group()):#06x} cannot stand in a text")
 
 
-def _place(node: Node) -> tuple[int, int]:
-    return node.start_mark.line + 1, node.start_mark.column + 1
+def _place(event: Event) -> tuple[int, int]:
+    return event.start_mark.line + 1, event.start_mark.column + 1
 
 
 def _line_column(before: str) -> str:
