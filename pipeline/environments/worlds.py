@@ -63,9 +63,8 @@ def fingerprints(worlds: Worlds) -> dict[str, str]:
 
 
 def _load(name: str, folder: Path) -> World:
+    _refuse_two(name, folder)
     own = folder / f"{name}.py"
-    if own.is_file() and own.with_suffix(".yaml").is_file():
-        raise ParamsError(f"{own}: stands beside {name}.yaml; keep one of them, {name!r} must mean one environment")
     if own.is_file():
         return make_world(name, load_python(own), own.with_suffix(".jsonl"), _hash(own))
     replay = folder / f"{name}.replay.yaml"
@@ -80,6 +79,16 @@ def _load(name: str, folder: Path) -> World:
         if spec.is_file():
             return make_world(name, load_environment(spec), fingerprint=_hash(spec))
     raise ParamsError(f"params.yaml: environments.names: no environment {name!r}; {_hint(name, folder)}")
+
+
+def _refuse_two(name: str, folder: Path) -> None:
+    found = [
+        path for suffix in (".py", ".yaml", ".replay.yaml", *ADAPTERS) if (path := folder / f"{name}{suffix}").is_file()
+    ]
+    if len(found) > 1:
+        raise ParamsError(
+            f"{found[0]}: stands beside {found[1].name}; keep one of them, {name!r} must mean one environment"
+        )
 
 
 def _hash(path: Path) -> str:
