@@ -12,6 +12,7 @@ export HF_HUB_DISABLE_TELEMETRY := 1
 # asked for once more with its dependencies: a CPU build brings nothing, PyPI's CUDA build the packages it pins.
 RUN := .venv/.run.stamp
 DEV := .venv/.dev.stamp
+OPENENV := .venv-openenv/.stamp
 TORCH := $(shell grep '^torch==' requirements.lock)
 
 .PHONY: help demo test test-full lint ui lock clean
@@ -26,7 +27,7 @@ demo: $(RUN) ## run the whole pipeline with the values in params.yaml and print 
 test: $(DEV) lint ## lint, types, layers, and all tests that take seconds
 	$(PY) -m pytest -m "not slow" $(PYTEST_ARGS)
 
-test-full: $(DEV) ## the slow tests: kills, two clones, real servers, browsers
+test-full: $(DEV) $(OPENENV) ## the slow tests: kills, two clones, real servers, browsers
 	$(PY) -m pytest -m slow $(PYTEST_ARGS)
 
 lint: $(DEV)
@@ -56,6 +57,12 @@ $(RUN): requirements.lock
 	$(PY) -m pip install --no-deps -r requirements.lock
 	$(PY) -m pip install $(TORCH) -c requirements.lock
 	@$(PY) -m pipeline doctor
+	@touch $@
+
+# OpenEnv's own package wants other versions than ours of what both need, so its server runs in an environment of its own.
+$(OPENENV): requirements-openenv.lock
+	$(PYTHON) -m venv .venv-openenv
+	.venv-openenv/bin/python -m pip install --no-deps -r requirements-openenv.lock
 	@touch $@
 
 $(DEV): requirements-dev.lock $(RUN)
