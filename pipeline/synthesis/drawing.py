@@ -55,7 +55,7 @@ class Drawing:
         values: dict[str, Any] = {}
         lookup = self._lookup(layout, keys, values, place, outer)
         for name in order:
-            values[name] = self._draw(name, draws[name], lookup)
+            values[name] = self.draw(name, draws[name], lookup)
             alias, _, column = name.partition(".")
             row = self.tables[layout[alias].table][keys[alias]]
             if column in row:
@@ -118,7 +118,8 @@ class Drawing:
     def _constant(self, name: str) -> Any:
         return self.knobs[name] if name in self.knobs else self.compiled.constants[name]
 
-    def _draw(self, name: str, draw: CompiledDraw, lookup: Lookup) -> Any:
+    def draw(self, name: str, draw: CompiledDraw, lookup: Lookup) -> Any:
+        """One value, drawn from the task's own generator. Raises SpecError."""
         try:
             return self._drawn(name, draw, lookup)
         except (ExpressionFault, KeyError) as fault:

@@ -13,6 +13,7 @@ import orjson
 from pipeline.environments import Environment
 from pipeline.environments.declared.compiled import Compiled, CompiledHabit
 from pipeline.environments.declared.judging import Call, Verdict, decisions, judge
+from pipeline.environments.declared.walking import changes
 from pipeline.environments.tools import call_tool, reset_arguments
 from pipeline.environments.users import ScriptedUser
 from pipeline.environments.worlds import World
@@ -50,12 +51,16 @@ def run_scripted(
     environment = world.factory()
     environment.reset(**reset_arguments(task))
     run = _Run(environment, [Message("system", world.procedure), Message("user", task.question)])
-    clarify = compiled.templates[task.template].clarify
+    template = compiled.templates.get(task.template)
+    clarify = None if template is None else template.clarify
     if clarify is not None and environment.user is not None:
         run.messages.append(Message("assistant", clarify))
         run.messages.append(Message("user", ScriptedUser(environment.user, task.task_id).answer(clarify)))
     for call in task.golden_calls[: task.knobs["opening"]]:
         run.call(Call(call["name"], call["arguments"]))
+        tool = compiled.tools[call["name"]].spec
+        if call.get("asked") and changes(tool):
+            run.reports.append(tool.report or call["name"])
     habit = combined(compiled, habits)
     for subject in subjects(compiled, task):
         _work(compiled, run, task, subject, habit, rng, slip)
@@ -65,11 +70,11 @@ def run_scripted(
 
 
 def subjects(compiled: Compiled, task: Task) -> list[str]:
-    """Ids of the rows that a task's golden calls decide about, in order."""
+    """Ids of the rows that a task's golden calls decide about, in order; none where calls were asked for outright."""
     found = []
     for call in task.golden_calls:
         by = compiled.tools[call["name"]].spec.decides
-        if by is not None:
+        if by is not None and not call.get("asked"):
             found.append(str(call["arguments"][by]))
     return list(dict.fromkeys(found))
 

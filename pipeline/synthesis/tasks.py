@@ -6,58 +6,42 @@ Each task draws from its own seed, so task i of a split is the same whatever els
 import hashlib
 import random
 from collections.abc import Iterator
-from dataclasses import replace
-from enum import StrEnum
 
-from pipeline.environments.declared import DeclaredEnvironment
 from pipeline.environments.declared.compiled import Compiled
 from pipeline.environments.declared.expressions import ExpressionFault
 from pipeline.environments.declared.judging import Call, evaluate, judge
 from pipeline.environments.declared.scope import Scope
-from pipeline.environments.tools import reset_arguments
+from pipeline.environments.declared.walking import WALK
 from pipeline.environments.worlds import World
-from pipeline.errors import SpecError, ToolError
-from pipeline.graders.reward import outcome, process
+from pipeline.errors import SpecError
 from pipeline.records import Split, Task
 from pipeline.synthesis.drawing import Drawing
+from pipeline.synthesis.golden import Rejected, compiled_of, is_declared, play_golden, proved
 from pipeline.synthesis.questions import Noise, ask
+from pipeline.synthesis.walks import walk_from
 from pipeline.tables import dumps
+
+__all__ = [
+    "QUIET", "Rejected", "compiled_of", "is_declared", "make_task", "play_golden", "task_from", "template_names",
+    "unique_tasks",
+]  # fmt: skip
 
 QUIET = Noise()
 
 
-class Rejected(StrEnum):
-    """Why a drawn task is not practised."""
-
-    DUPLICATE = "duplicate"
-    """A task with the same question and state was made before."""
-    TRIVIAL = "trivial"
-    """The initial state is the golden one: nothing need be done."""
-    LEFT_OVER = "left_over"
-    """It was given in a file, beyond the environment's share of the split."""
-    ANSWER_IN_QUESTION = "answer_in_question"
-    """The question holds what the agent is to find out."""
-
-
-def is_declared(world: World) -> bool:
-    """Whether a world comes from a spec, so that tasks can be drawn from it and its procedure be followed."""
-    return issubclass(world.factory, DeclaredEnvironment)
-
-
-def compiled_of(world: World) -> Compiled:
-    """The spec of a declared world. Raises SpecError for one that is written in Python."""
-    if not issubclass(world.factory, DeclaredEnvironment):
-        raise SpecError(
-            f"environment {world.name!r} has no spec to draw tasks from; put its tasks into a file beside it"
-        )
-    return world.factory.spec
-
-
 def make_task(world: World, seed: int, split: Split, index: int, noise: Noise = QUIET) -> Task | Rejected:
-    """Task number `index` of a split; templates take turns."""
+    """Task number `index` of a split; templates take turns, and walks have their share."""
     rng = random.Random(f"task-{world.name}-{seed}-{split}-{index}")
-    templates = list(compiled_of(world).templates)
+    compiled = compiled_of(world)
+    if compiled.walks is not None and rng.random() < compiled.walks.spec.share:
+        return walk_from(world, rng, split, seed)
+    templates = list(compiled.templates)
     return task_from(world, rng, templates[index % len(templates)], split, seed, noise)
+
+
+def template_names(compiled: Compiled) -> list[str]:
+    """Templates that tasks can be drawn of, walks among them where the spec has some."""
+    return [*compiled.templates, *([WALK] if compiled.walks is not None else [])]
 
 
 def task_from(
@@ -65,6 +49,8 @@ def task_from(
 ) -> Task | Rejected:
     """Draw one task of `template`; its golden run is executed and must earn outcome 1 and process 1."""
     compiled = compiled_of(world)
+    if template == WALK and compiled.walks is not None:
+        return walk_from(world, rng, split, seed)
     drawing = Drawing(compiled, compiled.templates[template], split, rng)
     root = drawing.root()
     opening, subjects = _opening(drawing, root)
@@ -81,7 +67,7 @@ def task_from(
     golden_calls = tuple({"name": call.tool, "arguments": call.arguments} for call in calls)
     identity = hashlib.sha256(dumps([world.name, template, question, drawing.tables]).encode()).hexdigest()[:16]
     draft = Task(identity, world.name, template, split, seed, question, drawing.tables, {}, golden_calls, knobs)
-    return _proved(world, draft)
+    return proved(world, draft)
 
 
 def unique_tasks(world: World, seed: int, split: Split, count: int, noise: Noise = QUIET) -> Iterator[Task]:
@@ -94,23 +80,6 @@ def unique_tasks(world: World, seed: int, split: Split, count: int, noise: Noise
         if isinstance(drawn, Task) and drawn.task_id not in seen:
             seen.add(drawn.task_id)
             yield drawn
-
-
-def play_golden(world: World, task: Task) -> DeclaredEnvironment:
-    """Run a task's golden calls in a fresh environment. Raises SpecError when a call is refused."""
-    compiled_of(world)
-    environment = world.factory()
-    assert isinstance(environment, DeclaredEnvironment)
-    environment.reset(**reset_arguments(task))
-    for call in task.golden_calls:
-        try:
-            getattr(environment, call["name"])(**call["arguments"])
-        except ToolError as error:
-            raise SpecError(
-                f"environment {world.name!r}, template {task.template}: golden call {call['name']} "
-                f"{dumps(call['arguments'])} is refused: {error}"
-            ) from error
-    return environment
 
 
 def _opening(drawing: Drawing, root: str) -> tuple[list[Call], list[str]]:
@@ -159,14 +128,3 @@ def _gives_away(drawing: Drawing, question: str, decisions: list[Call]) -> bool:
     words = set(question.replace(".", " ").replace(",", " ").replace("?", " ").split())
     values = {str(value) for call in decisions for value in call.arguments.values()}
     return any(value in words for value in values - ids if len(value) > 2)
-
-
-def _proved(world: World, draft: Task) -> Task | Rejected:
-    golden = play_golden(world, draft).state()
-    if golden == draft.initial_state:
-        return Rejected.TRIVIAL
-    task = replace(draft, golden_state=golden)
-    grades = play_golden(world, task).grade()
-    if outcome(grades) != 1.0 or process(grades) != 1.0:
-        raise SpecError(f"environment {world.name!r}, template {task.template}: the golden run earns {grades}")
-    return task

@@ -67,7 +67,7 @@ class Bundles:
         for alias, target in layout.items():
             for name, draw in self._spec.tables[target.table].let.items():
                 path: Path = ("tables", target.table, "let", name)
-                types[f"{alias}.{name}"] = self._drawn_type(self._draw(path, draw, types, None))
+                types[f"{alias}.{name}"] = self._drawn_type(self.draw(path, draw, types, None))
         return types
 
     def bundle(self, table: str) -> Draws:
@@ -77,11 +77,11 @@ class Bundles:
         for alias, target in self._c.tables[table].layout.items():
             spec = self._spec.tables[target.table]
             for name, draw in spec.let.items():
-                out[f"{alias}.{name}"] = self._draw(("tables", target.table, "let", name), draw, types, None)
+                out[f"{alias}.{name}"] = self.draw(("tables", target.table, "let", name), draw, types, None)
             for name, column in spec.columns.items():
                 if column.draw is not None:
                     path: Path = ("tables", target.table, "columns", name, "draw")
-                    out[f"{alias}.{name}"] = self._draw(path, column.draw, types, TYPES[column.type])
+                    out[f"{alias}.{name}"] = self.draw(path, column.draw, types, TYPES[column.type])
         return out
 
     def overrides(self, path: Path, draws: Mapping[str, Draw], table: str) -> Draws:
@@ -90,7 +90,7 @@ class Bundles:
         for dotted in draws:
             self._c.known((*path, dotted), dotted, known, "value that can be drawn otherwise")
         return {
-            dotted: self._draw((*path, dotted), draw, types, types[dotted]) for dotted, draw in draws.items()
+            dotted: self.draw((*path, dotted), draw, types, types[dotted]) for dotted, draw in draws.items()
         }  # fmt: skip
 
     def drawn(self, table: str) -> list[str]:
@@ -119,7 +119,8 @@ class Bundles:
             return {}
         return layout_types(self._c.tables[creators[0]].layout, self._c.tables, computed=False)
 
-    def _draw(self, path: Path, draw: Draw, types: Types, wanted: cel.Type | None) -> CompiledDraw:
+    def draw(self, path: Path, draw: Draw, types: Types, wanted: cel.Type | None) -> CompiledDraw:
+        """How one value is drawn, with `types` in scope; `wanted` None takes any type."""
         source: Expression | tuple[object, ...] | None = None
         for name in ("one_of", "some_of", "shuffle", "value"):
             said = getattr(draw, name)

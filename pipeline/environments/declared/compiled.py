@@ -7,7 +7,7 @@ from typing import Any
 from pipeline.environments.declared.columns import Draw, Table
 from pipeline.environments.declared.expressions import Expression
 from pipeline.environments.declared.scope import Layout, Scope, Tables
-from pipeline.environments.declared.spec import Spec, Tool
+from pipeline.environments.declared.spec import Spec, Tool, Walks
 
 Arguments = dict[str, Expression]
 
@@ -117,6 +117,17 @@ class CompiledTemplate:
     clarify: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class CompiledWalks:
+    """What walks are made of: tools that do something, tools that lead to rows, and how arguments are drawn."""
+
+    spec: Walks
+    deeds: tuple[str, ...]
+    leads: tuple[str, ...]
+    draws: dict[str, Draws]
+    """Deed to parameter to how it is drawn; neither rows, nor enums, nor bools."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Compiled:
     """A whole environment, ready to run; two are equal when they are the same object."""
@@ -138,6 +149,7 @@ class Compiled:
     templates: dict[str, CompiledTemplate]
     user: dict[str, Expression]
     """Facts that the user knows, by name; they see the first subject."""
+    walks: CompiledWalks | None
 
     def scope(self, tables: Tables, layout: Layout, rows: dict[str, str], values: Mapping[str, Any]) -> Scope:
         """A scope over `tables` with the constants and `values`."""

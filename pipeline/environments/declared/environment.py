@@ -52,6 +52,9 @@ class DeclaredEnvironment(Environment):
         return declared.script.with_values({name: str(value(scope)) for name, value in self.spec.user.items()})
 
     def _decided_by(self, call: JsonObject) -> str | None:
+        """Id of the row that a golden call decides about; what was asked for outright (`asked`) decides nothing."""
+        if call.get("asked"):
+            return None
         by = self.spec.tools[call["name"]].spec.decides
         return None if by is None else str(call["arguments"][by])
 
@@ -140,8 +143,9 @@ class DeclaredEnvironment(Environment):
 
     def _demands(self) -> tuple[Demand, ...]:
         """What the procedure demands, by subject; under "" what is demanded but belongs to no subject."""
-        keys = [(call["name"], dumps(call["arguments"])) for call in self._golden_calls]
-        decided = [self._decided_by(call) for call in self._golden_calls]
+        calls = [call for call in self._golden_calls if not call.get("asked")]
+        keys = [(call["name"], dumps(call["arguments"])) for call in calls]
+        decided = [self._decided_by(call) for call in calls]
         demands = []
         for subject in dict.fromkeys(by for by in decided if by is not None):
             checks = judge(self.spec, self._initial, subject).checks

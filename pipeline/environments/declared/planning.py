@@ -21,6 +21,7 @@ from pipeline.environments.declared.expressions import Expression
 from pipeline.environments.declared.reading import Path
 from pipeline.environments.declared.rules import Habit, Rule, Step
 from pipeline.environments.declared.spec import Template
+from pipeline.environments.declared.walking import compile_walks
 
 
 class Planner:
@@ -54,7 +55,7 @@ class Planner:
         self._check_orders(bundles, cases, templates)
         return Compiled(
             self._spec, self._c.constants, self._c.tables, self._c.tools, self.subject, steps, habits, bundles,
-            self._b.counts(), cases, templates, self._user(),
+            self._b.counts(), cases, templates, self._user(), compile_walks(self._c, self._b),
         )  # fmt: skip
 
     def _user(self) -> dict[str, Expression]:

@@ -94,6 +94,8 @@ class Tool(Part):
     """False: the procedure never demands a call of it; skipping one costs nothing but what one does not learn."""
     decides: Name | None = None
     """The parameter whose row this call decides about: the procedure's checks are due before it."""
+    intent: Text | None = None
+    """How somebody asks for this call, such as "close ticket {ticket_id}"; makes it a part of walks."""
 
 
 class Case(Part):
@@ -150,6 +152,31 @@ class Asking(Part):
     """Phrases that only valid and eval use."""
 
 
+class Walks(Part):
+    """Tasks made by walking from tool to tool: the asker wants certain calls, in words, and no procedure is due.
+
+    Deeds are tools with an `intent` that change something; tools with an `intent` and one parameter, which names a row,
+    lead to rows that their answer names.
+    """
+
+    length: tuple[Annotated[int, Field(ge=1, le=10)], Annotated[int, Field(ge=1, le=10)]] = (1, 3)
+    """How many deeds, at least and at most."""
+    share: Annotated[float, Field(ge=0, le=1)] = 0.2
+    """Share of all drawn tasks."""
+    draw: dict[Dotted, Draw] = {}
+    """How the parameter `tool.parameter` is drawn; needed where it is neither a row, nor an enum, nor a bool."""
+    phrases: Annotated[tuple[Text, ...], Field(min_length=1, max_length=100)] = ("Please {deeds}.", "{deeds}.")
+    """Questions; `{deeds}` stands for all that is asked."""
+    held_out: Annotated[tuple[Text, ...], Field(max_length=100)] = ("Can you {deeds}?",)
+    """Phrases that only valid and eval use."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> "Walks":
+        if self.length[0] > self.length[1]:
+            raise ValueError(f"length: at least {self.length[0]} is more than at most {self.length[1]}")
+        return self
+
+
 class DeclaredUser(Part):
     """Whoever asked, and can be asked back; see `pipeline.environments.users`."""
 
@@ -184,6 +211,8 @@ class Spec(Part):
     """Lists of phrases, which templates name."""
     user: DeclaredUser | None = None
     """Whom a turn of the agent without a call goes to; absent: it ends the episode."""
+    walks: Walks | None = None
+    """Tasks without a procedure, made of tools with an `intent`; absent: none."""
     bystanders: Annotated[int, Field(ge=0, le=20)] = 0
     """Further roots of a random template that a task's state holds, which nobody asks about."""
     asides: Annotated[tuple[Text, ...], Field(max_length=200)] = ()
