@@ -16,7 +16,7 @@ from pipeline.errors import RehearsalError, ToolError
 from pipeline.graders.reward import outcome, process
 from pipeline.records import Split, Task
 from pipeline.synthesis.scripted import run_scripted
-from pipeline.synthesis.tasks import Rejected, compiled_of, task_from
+from pipeline.synthesis.tasks import Rejected, compiled_of, task_from, template_names
 
 SPLITS: tuple[Split, ...] = ("train", "valid", "eval")
 
@@ -37,7 +37,7 @@ def check(world: World, seed: int, effort: Effort, progress: Callable[[str], Non
     """Try every template; faults are collected, not raised. `progress` is told each template before its turn."""
     compiled, used, answers = compiled_of(world), Used(), []
     templates = []
-    for name in compiled.templates:
+    for name in template_names(compiled):
         progress(name)
         trial = _Trial(world, compiled, name, seed, effort)
         trial.run()
@@ -90,7 +90,7 @@ class _Trial:
         try:
             self._draw()
             for habit in self.compiled.habits:
-                if self.good:
+                if self.good and self.name in self.compiled.templates:
                     self.habits[habit] = self._try_habit(habit)
         except RehearsalError as error:
             self.faults.append(f"template {self.name}: {error}")

@@ -60,7 +60,7 @@ def mutations(world: World, task: Task) -> Iterator[Mutation]:
         rest = tuple(each for each in task.golden_calls if each != call)
         shown = show_call(call)
         if not tool.change and tool.insert is None:
-            kind = Kind.CHECK_SKIPPED if tool.demanded else Kind.READ_DROPPED
+            kind = Kind.CHECK_SKIPPED if tool.demanded and not call.get("asked") else Kind.READ_DROPPED
             yield Mutation(kind, rest, f"without {shown}")
             continue
         yield Mutation(Kind.EFFECT_MISSING, rest, f"without {shown}")
@@ -90,7 +90,7 @@ def _quoted(value: Any) -> bool:
 
 def _others(compiled: Compiled, task: Task, call: JsonObject, tool: Tool) -> Iterator[JsonObject]:
     """Other calls in the place of an effect: other decisions about its subject, and its own with one other argument."""
-    if tool.decides is not None:
+    if tool.decides is not None and not call.get("asked"):
         subject = str(call["arguments"][tool.decides])
         for _, other in decisions(compiled, task.initial_state, subject):
             if (other.tool, other.arguments) != (call["name"], call["arguments"]):

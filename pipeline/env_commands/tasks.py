@@ -9,7 +9,7 @@ from pipeline.environments.worlds import World
 from pipeline.errors import InputError, SpecError
 from pipeline.records import Task
 from pipeline.synthesis.given import given_tasks
-from pipeline.synthesis.tasks import compiled_of, task_from
+from pipeline.synthesis.tasks import compiled_of, task_from, template_names
 
 _TRIES = 100
 
@@ -31,7 +31,7 @@ def task_to_play(world: World, template: str | None, seed: int) -> Task:
 
 def drawn_task(world: World, template: str | None, seed: int) -> Task:
     """A task drawn from the world's spec. Raises InputError or SpecError as above."""
-    wanted = _known(world, template, list(compiled_of(world).templates))
+    wanted = _known(world, template, template_names(compiled_of(world)))
     for number in range(_TRIES):
         rng = random.Random(f"example-{world.name}-{seed}-{number}")
         drawn = task_from(world, rng, wanted, "train", seed)

@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 
 from pipeline.environments.declared import load_environment
+from pipeline.environments.declared.reading import read_document
+from pipeline.environments.declared.spec import Walks
 from pipeline.environments.worlds import make_world
 from pipeline.graders.reward import outcome
 from pipeline.synthesis.scripted import run_scripted
@@ -14,7 +16,8 @@ from tests.conftest import ROOT
 
 def test_the_example_works_as_it_stands(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "declared.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    example, walks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    assert Walks.model_validate(read_document(walks, "page").data["walks"]).length == (1, 3)
     path = tmp_path / "rooms.yaml"
     path.write_text(example, encoding="utf-8")
     world = make_world("rooms", load_environment(path))

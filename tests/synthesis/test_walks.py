@@ -6,6 +6,8 @@ from functools import cache
 
 import pytest
 
+from pipeline.env_commands.checking import Effort, check
+from pipeline.env_commands.tasks import drawn_task
 from pipeline.environments.declared.environment import make_class
 from pipeline.environments.declared.load import parse_spec
 from pipeline.environments.tools import call_tool, reset_arguments
@@ -131,6 +133,14 @@ def test_walks_have_their_share_of_drawn_tasks() -> None:
     drawn = task_from(helpdesk(), random.Random(5), "walk", "train", 1)
     assert isinstance(drawn, Task)
     assert drawn.template == "walk"
+
+
+def test_the_check_of_environments_finds_walks_sound() -> None:
+    report = check(helpdesk(), 1, Effort(tasks=12, habits=1, proofs=4))
+    walked = next(each for each in report.templates if each.name == "walk")
+    assert (walked.tasks, walked.faults, walked.remarks) == (12, (), ())
+    assert walked.proofs["effect missing"] > 3
+    assert drawn_task(helpdesk(), "walk", 1).template == "walk"
 
 
 def test_a_spec_without_walks_draws_what_it_drew() -> None:

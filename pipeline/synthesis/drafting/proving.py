@@ -12,7 +12,7 @@ from pipeline.environments.declared.load import parse_spec
 from pipeline.environments.worlds import World, make_world
 from pipeline.errors import RehearsalError, SpecError
 from pipeline.records import Task
-from pipeline.synthesis.tasks import Rejected, compiled_of, task_from
+from pipeline.synthesis.tasks import Rejected, compiled_of, task_from, template_names
 
 DRAWS = 10
 """Tasks drawn of each template."""
@@ -33,7 +33,7 @@ def prove(text: str, name: str) -> Proof:
     """Read, draw and play a draft that is to be called `name`. Raises SpecError with the first fault."""
     world = _world(text, name)
     tasks, remarks = 0, list[str]()
-    templates = compiled_of(world).templates
+    templates = template_names(compiled_of(world))
     for template in templates:
         drawn = [_drawn(world, template, index) for index in range(DRAWS)]
         good = [task for task in drawn if isinstance(task, Task)]
