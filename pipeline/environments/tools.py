@@ -11,6 +11,8 @@ from threading import Thread
 from typing import Any, TypeVar
 
 import jsonschema
+from referencing import Registry
+from referencing.exceptions import Unresolvable
 
 from pipeline.environments.base import Environment
 from pipeline.errors import InputError, RehearsalError, ToolError
@@ -21,6 +23,8 @@ T = TypeVar("T")
 MAX_ECHO = 300
 """Characters of a bad call that are quoted in the answer to it."""
 _SCHEMAS: dict[type[Environment], tuple[JsonObject, ...]] = {}
+NOWHERE: Registry[Any] = Registry()
+"""Without it a schema from outside could have an address or a file of its choice opened."""
 _VALIDATORS: dict[type[Environment], dict[str, jsonschema.Draft202012Validator]] = {}
 
 
@@ -117,7 +121,7 @@ def _parameters(environment: type[Environment]) -> dict[str, jsonschema.Draft202
     if environment not in _VALIDATORS:
         _VALIDATORS[environment] = {
             schema["function"]["name"]: jsonschema.Draft202012Validator(
-                schema["function"]["parameters"] | {"additionalProperties": False}
+                schema["function"]["parameters"] | {"additionalProperties": False}, registry=NOWHERE
             )
             for schema in tool_schemas(environment)
         }
@@ -134,6 +138,8 @@ def _call_fault(environment: Environment, call: ToolCall) -> str | None:
         faults = sorted(error.message for error in validator.iter_errors(call.arguments))
     except RecursionError:
         return "bad arguments: nested too deeply"
+    except Unresolvable as error:
+        raise EnvironmentFault(f"{call.name}: its schema refers to what is not in it: {error}") from error
     return f"bad arguments: {_short(faults[0])}" if faults else None
 
 

@@ -13,9 +13,10 @@ from pipeline.errors import InputError, SpecError
 from pipeline.graders.reward import outcome, process
 from pipeline.harness_hash import harness_hash
 from pipeline.params import EnvironmentsParams
-from pipeline.records import JsonObject, Message, Task, ToolCall
+from pipeline.records import JsonObject, Message, Task, ToolCall, Trace
 from pipeline.synthesis.given import given_demo, given_tasks
 from pipeline.synthesis.replayed import replayed_tasks
+from pipeline.traces.folder import read_file, trace_files
 from tests.environments.recorded import READ, RUNS, TOOLS, trace, write_runs
 
 
@@ -218,3 +219,18 @@ def test_golden_runs_are_demonstrated_where_a_good_end_is_known(tmp_path: Path) 
     assert told == ["1 weeks, reserved", "refused"]
     unknown = load(tmp_path, "")
     assert [given_demo(unknown, task) for task in tasks(unknown).values()] == [None, None]
+
+
+def test_real_traces_are_replayed(trace_folders: Path, tmp_path: Path) -> None:
+    files = trace_files(trace_folders / "tau_bench")
+    items = [item for source, path in files for item in read_file(path, source, 32 << 20)]
+    write_runs(tmp_path / "desk.parquet", [item for item in items if isinstance(item, Trace)])
+    world = load(tmp_path, "golden: [transfer_to_human_agents, update_reservation_passengers]\n")
+    assert world.procedure.startswith("# Airline Agent Policy")
+    found = tasks(world)
+    assert [task.knobs["successes"] for task in found.values()] == [2, 1, 4]
+    for task in found.values():
+        environment = started(world, task)
+        answers = [ask(environment, call["name"], **call["arguments"]) for call in task.golden_calls]
+        assert UNKNOWN not in answers
+        assert outcome(environment.grade()) == 1.0

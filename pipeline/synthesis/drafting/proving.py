@@ -16,6 +16,8 @@ from pipeline.synthesis.tasks import Rejected, compiled_of, task_from, template_
 
 DRAWS = 10
 """Tasks drawn of each template."""
+MAX_TEMPLATES = 100
+"""More than these would take long to draw, and nobody could review them."""
 _FEW = 5
 """Fewer different tasks than these among `DRAWS` are worth a remark."""
 
@@ -34,6 +36,8 @@ def prove(text: str, name: str) -> Proof:
     world = _world(text, name)
     tasks, remarks = 0, list[str]()
     templates = template_names(compiled_of(world))
+    if len(templates) > MAX_TEMPLATES:
+        raise SpecError(f"{len(templates)} templates, cases counted; a draft has at most {MAX_TEMPLATES}, so write fewer")
     for template in templates:
         drawn = [_drawn(world, template, index) for index in range(DRAWS)]
         good = [task for task in drawn if isinstance(task, Task)]

@@ -1,5 +1,6 @@
 """The tools of recorded runs as a spec can hold them: parameters with types, choices where few values occur."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ def seen_tools(where: str, recordings: Sequence[Recording], chosen: Collection[s
 
 
 def _tool(name: str, recorded: str, function: JsonObject, calls: list[RecordedCall]) -> SeenTool:
-    about = one_line(function.get("description"))
+    about = _without_headings(one_line(function.get("description")))
     tool = SeenTool(name, recorded, about or name.replace("_", " "), {}, calls)
     if not about:
         tool.notes.append("nothing says what it does")
@@ -99,6 +100,11 @@ def _tool(name: str, recorded: str, function: JsonObject, calls: list[RecordedCa
     return tool
 
 
+def _without_headings(text: str) -> str:
+    """A description without what a spec may not hold: headings of a docstring."""
+    return re.sub(r"\b(Args|Returns|Raises):|\(choices:", lambda found: found.group().replace(":", ""), text)
+
+
 def _properties(function: JsonObject) -> JsonObject:
     schema = function.get("parameters")
     properties = schema.get("properties") if isinstance(schema, dict) else None
@@ -107,7 +113,7 @@ def _properties(function: JsonObject) -> JsonObject:
 
 def _parameter(name: str, recorded: str, schema: Any, values: list[Any]) -> SeenParameter:
     said: JsonObject = schema if isinstance(schema, dict) else {}
-    about = one_line(said.get("description"))
+    about = _without_headings(one_line(said.get("description")))
     kinds = {json_type(value) for value in values if value is not None}
     kind = said.get("type") if isinstance(said.get("type"), str) else _common(kinds)
     about = about or name.replace("_", " ")

@@ -97,6 +97,10 @@ NO_EFFECT = SPEC.replace("""    change: {loan.result: "'extended'", loan.days: d
 """, "").replace("""    change: {loan.result: "'refused'"}
 """, "")  # fmt: skip
 """Compiles, but the deciding tools change nothing."""
+MANY = SPEC.replace("cases:\n", "cases:\n" + "".join(f"  case_{n}: {{rule: extend}}\n" for n in range(118))).replace(
+    "templates:\n", "templates:\n  each: {root: loans, subjects: '[loan.id]', ask: loan, each_case: true}\n"
+)
+"""Compiles, but has more templates than anybody would review."""
 
 
 def fenced(text: str) -> str:

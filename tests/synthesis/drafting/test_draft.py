@@ -3,13 +3,15 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from pipeline.cli import app
 from pipeline.environments.declared import load_spec
 from pipeline.errors import InputError, RehearsalError
 from pipeline.synthesis.drafting.command import draft_from_documentation, endpoint
 from pipeline.synthesis.drafting.documents import read_documentation
 from tests.openai_server import Answer, Script, ScriptedServer, message, refuse, say, scripted_server, status
-from tests.synthesis.drafting.material import NO_EFFECT, OPENAPI, SPEC, WRONG_CASE, WRONG_COLUMN, fenced
+from tests.synthesis.drafting.material import MANY, NO_EFFECT, OPENAPI, SPEC, WRONG_CASE, WRONG_COLUMN, fenced
 
 
 @pytest.fixture(autouse=True)
@@ -60,6 +62,7 @@ def test_a_good_answer_is_written_with_its_origin_and_what_is_open() -> None:
         (fenced(SPEC.replace("name: lending", "name: other")), "is 'other'; call it 'lending'"),
         (fenced(WRONG_COLUMN), "undeclared reference to 'loan.week'"),
         (fenced(WRONG_CASE), "case reserved promises rule reserved, but extend decides"),
+        (fenced(MANY), "121 templates, cases counted; a draft has at most 100"),
         (fenced(NO_EFFECT), "all 10 drawn tasks are rejected as 10 trivial"),
     ],
 )
@@ -159,3 +162,15 @@ def test_a_draft_replaces_nothing_and_is_called_like_its_file(name: str, said: s
 def test_wrong_options_are_named(base_url: str | None, key_env: str | None, said: str) -> None:
     with pytest.raises(InputError, match=said):
         endpoint(base_url, "m", key_env, 9, 0.0)
+
+
+def test_the_command_drafts_and_fails_with_one_line() -> None:
+    with scripted_server([say(fenced(SPEC)), refuse("No.")]) as server:
+        asked = ["synthesize", "spec", "--from", "openapi.yaml", "--base-url", server.base_url, "--model", "drafter"]
+        done = CliRunner().invoke(app, [*asked, "--out", "lending.yaml", "--tool", "get_loan", "--tool", "extend_loan"])
+        assert (done.exit_code, done.stdout.splitlines()[1]) == (0, "  read as a spec: 3 tools, 1 templates")
+        assert "tool delete_loans_loan_id is in the draft but not documented" in Path("lending.yaml").read_text()
+        failed = CliRunner().invoke(app, [*asked, "--out", "other.yaml"])
+    assert (failed.exit_code, str(failed.exception)) == (
+        1, "no valid draft came of openapi.yaml: the model declines to answer (No.)",
+    )  # fmt: skip

@@ -101,7 +101,7 @@ def test_ids_of_another_form_name_tables_too(tmp_path: Path) -> None:
 
 
 def test_nothing_of_a_trace_gets_out_of_its_text(tmp_path: Path) -> None:
-    evil = "x\n  evil:\n    about: y # {claim.id} {{}} '\\' \" \x1b[2J \u202e \0 }"
+    evil = "x Args: (choices: 1)\n  evil:\n    about: y # {claim.id} {{}} '\\' \" \x1b[2J \u202e \0 }"
     claim = {"claim_id": "C-1001"}
     steps: list[Step] = [("get_claim", claim | {evil: evil}, evil), ("__class__", claim, evil)]
     function = {"name": "get_claim", "description": evil, "parameters": {"properties": 3}}
