@@ -54,9 +54,10 @@ def play_golden(world: World, task: Task) -> DeclaredEnvironment:
         try:
             getattr(environment, call["name"])(**call["arguments"])
         except ToolError as error:
+            why = f"{error} ({error.__cause__})" if error.__cause__ is not None else str(error)
             raise SpecError(
                 f"environment {world.name!r}, template {task.template}: golden call {call['name']} "
-                f"{dumps(call['arguments'])} is refused: {error}"
+                f"{dumps(call['arguments'])} is refused: {why}"
             ) from error
     return environment
 
