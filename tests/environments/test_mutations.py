@@ -13,11 +13,11 @@ from pipeline.environments.worlds import load_worlds
 from pipeline.graders.reward import outcome, process, score
 from pipeline.params import EnvironmentsParams
 from pipeline.records import Task, ToolCall
-from pipeline.synthesis.tasks import compiled_of, task_from
+from pipeline.synthesis.tasks import compiled_of, task_from, template_names
 
 NAMES = tuple(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
 WORLDS = load_worlds(EnvironmentsParams(names=NAMES, folder=str(SHIPPED)))
-TEMPLATES = [(name, template) for name in NAMES for template in compiled_of(WORLDS[name]).templates]
+TEMPLATES = [(name, template) for name in NAMES for template in template_names(compiled_of(WORLDS[name]))]
 
 
 def tasks_of(name: str, template: str, count: int) -> list[Task]:
