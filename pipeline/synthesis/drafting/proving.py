@@ -37,7 +37,7 @@ def prove(text: str, name: str) -> Proof:
     tasks, remarks = 0, list[str]()
     templates = template_names(compiled_of(world))
     if len(templates) > MAX_TEMPLATES:
-        raise SpecError(f"{len(templates)} templates, cases counted; a draft has at most {MAX_TEMPLATES}, so write fewer")
+        raise SpecError(f"{len(templates)} templates, cases counted; a draft has at most {MAX_TEMPLATES}")
     for template in templates:
         drawn = [_drawn(world, template, index) for index in range(DRAWS)]
         good = [task for task in drawn if isinstance(task, Task)]
