@@ -6,6 +6,7 @@ mark the agent's tokens fails here, not an hour later.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -35,8 +36,9 @@ def body(params: Params, run: Run) -> None:
     demos = [demo_from_row(row) for row in read_parquet(DEMO_FILE, DEMOS)]
     if not demos:
         raise InputError(f"{DEMO_FILE}: holds no demonstration, which `base` needs; raise synthesize.demos")
-    texts = rendered(demos) if params.base.model == TINY else iter(())
-    came_from = make_base(params.base, params.seed, texts, OUT)
+    kinds = by_harness(demos)
+    texts = evened(kinds) if params.base.model == TINY else iter(())
+    came_from = make_base(params.base, params.seed, texts, OUT, len(kinds))
     metrics = describe(OUT, demos[:MEASURED])
     write_json(Path("metrics/base.json"), {"model": came_from, **metrics})
     run.log_metrics({name: float(value) for name, value in metrics.items()})
@@ -47,13 +49,28 @@ def body(params: Params, run: Run) -> None:
     )
 
 
-def rendered(demos: Sequence[Demo]) -> Iterator[str]:
-    """The demonstrations as the tiny model's chat template renders them."""
+def by_harness(demos: Sequence[Demo]) -> list[list[Demo]]:
+    """The demonstrations by the tools they use, which stand for their environment; in the order of first appearance."""
+    kinds: dict[str, list[Demo]] = {}
+    for demo in demos:
+        kinds.setdefault(demo.harness_hash, []).append(demo)
+    return list(kinds.values())
+
+
+def evened(kinds: Sequence[Sequence[Demo]]) -> Iterator[str]:
+    """The demonstrations as the tiny model's chat template renders them, those of rarer kinds over and over again.
+
+    So the fixed text of an environment with few demonstrations becomes tokens, too.
+    """
+    most = max(map(len, kinds))
     harnesses = Harnesses(build_tokenizer((), 512))
-    progress = Progress("base", len(demos))
-    for done, demo in enumerate(demos, 1):
-        yield harnesses.of(demo.tools).render(demo.messages)
-        progress(done, "rendering demonstrations")
+    progress = Progress("base", most * len(kinds))
+    done = 0
+    for kind in kinds:
+        for demo in islice(cycle(kind), most):
+            yield harnesses.of(demo.tools).render(demo.messages)
+            done += 1
+            progress(done, "rendering demonstrations")
 
 
 def describe(model_dir: Path, demos: Sequence[Demo]) -> dict[str, Any]:

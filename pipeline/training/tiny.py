@@ -23,12 +23,15 @@ from pipeline.training.loading import save_model
 
 PAD, TURN_START, TURN_END = "<|endoftext|>", "<|im_start|>", "<|im_end|>"
 _COMMON = 0.1
-"""A merge must occur this often an episode: fixed text is merged, combinations of facts stay apart and can be read."""
+"""A merge must occur this often an episode of some kind: fixed text is merged, combinations of facts stay apart and can
+be read."""
 _BYTES = sorted(pre_tokenizers.ByteLevel.alphabet())
 
 
-def build_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
+def build_tokenizer(texts: Iterable[str], vocab_size: int, kinds: int = 1) -> PreTrainedTokenizerFast:
     """Train the tokenizer on rendered episodes; `vocab_size` counts bytes, merges and added tokens.
+
+    `kinds` of episodes with fixed texts of their own, as many of each, are in `texts`.
 
     With no texts it knows bytes and added tokens only, which is enough to render. Raises ModelError when `vocab_size`
     has no room for these.
@@ -48,7 +51,7 @@ def build_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
     corpus = list(texts)
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size - len(added), initial_alphabet=_BYTES, show_progress=False,
-        min_frequency=max(2, round(_COMMON * len(corpus))),
+        min_frequency=max(2, round(_COMMON * len(corpus) / kinds)),
     )  # fmt: skip
     core.train_from_iterator(_pieces(corpus), trainer)
     core.add_tokens(added)
@@ -77,9 +80,9 @@ def build_model(tokenizer: PreTrainedTokenizerFast, params: BaseParams, seed: in
     return model
 
 
-def build_tiny(texts: Iterable[str], params: BaseParams, seed: int, out_dir: Path) -> None:
+def build_tiny(texts: Iterable[str], params: BaseParams, seed: int, out_dir: Path, kinds: int = 1) -> None:
     """Build tokenizer and model from rendered episodes and save both under `out_dir`, whole or not at all."""
-    tokenizer = build_tokenizer(texts, params.vocab_size)
+    tokenizer = build_tokenizer(texts, params.vocab_size, kinds)
     save_model(build_model(tokenizer, params, seed), tokenizer, out_dir)
 
 

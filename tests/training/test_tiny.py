@@ -83,3 +83,11 @@ def test_the_shape_is_that_of_params(folder: Path) -> None:
     config = load_model(folder).config
     assert (config.model_type, config.num_hidden_layers, config.num_key_value_heads) == ("qwen3", SHAPE.layers, 2)
     assert config.tie_word_embeddings
+
+
+def test_fixed_text_of_a_kind_that_is_one_of_many_becomes_tokens() -> None:
+    """Eleven kinds of episodes with a sentence of their own each: none stands in a tenth of all texts."""
+    rules = [f"Rule {chr(97 + n) * 3}: nobody may {chr(110 + n % 5) * 4} before noon." for n in range(11)]
+    corpus = [f"{rule} Case {case}." for rule in rules for case in range(1000, 1020)]
+    apart, together = build_tokenizer(corpus, 4000, kinds=11), build_tokenizer(corpus, 4000)
+    assert all(len(apart.encode(rule)) < len(together.encode(rule)) for rule in rules)
