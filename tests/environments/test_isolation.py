@@ -62,7 +62,7 @@ def held(environment: Environment) -> JsonObject:
 
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_after_reset_nothing_is_left(name: str, data: st.DataObject) -> None:
     world = WORLDS[name]
     before, after = (data.draw(st.sampled_from(TASKS[name]), label=label) for label in ("before", "after"))

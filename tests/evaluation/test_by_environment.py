@@ -61,14 +61,14 @@ def test_models_are_compared_within_each_environment() -> None:
 
 
 def test_the_page_shows_each_environment_and_its_curve(tmp_path: Path) -> None:
-    lay_out(tmp_path, tasks=12, tries=4, hostile=HOSTILE, environments=("claims", "orders"))
+    lay_out(tmp_path, tasks=6, tries=2, hostile=HOSTILE, environments=("claims", "orders"))
     inputs = load_inputs(tmp_path, 1.0)
     page = render(inputs, compare(inputs.scores["eval"], PARAMS, 1), PARAMS, 1, 1.0)
     assert "pass@1 by environment" in page
     assert "mean over environments" in page
     assert "without a grade, orders" in page
     assert "Practice, environment by environment" in page
-    lay_out(tmp_path, tasks=12, tries=4)
+    lay_out(tmp_path, tasks=6, tries=2)
     inputs = load_inputs(tmp_path, 1.0)
     page = render(inputs, compare(inputs.scores["eval"], PARAMS, 1), PARAMS, 1, 1.0)
     assert "environment by environment" not in page
