@@ -34,7 +34,7 @@ def body(params: Params, run: Run) -> None:
     rewards: list[float] = []
     with whole_file(FOLDER / "desk-a.jsonl") as desk_a, whole_file(FOLDER / "desk-b.jsonl") as desk_b:
         for index, task in enumerate(tasks):
-            write, stream = (openai_row, desk_a) if index % 2 == 0 else (anthropic_row, desk_b)
+            write, stream = (openai_row, desk_a) if index // len(worlds) % 2 == 0 else (anthropic_row, desk_b)
             world = worlds[task.environment]
             for trial, (messages, reward) in enumerate(_runs(world, task, params)):
                 stream.write(write(world, task, trial, messages, reward))
