@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from pipeline.environments.declared.compiled import Compiled
 from pipeline.environments.declared.expressions import ExpressionFault
-from pipeline.environments.declared.judging import Call, evaluate, judge
+from pipeline.environments.declared.judging import MAX_CALLS, Call, evaluate, judge
 from pipeline.environments.declared.scope import Scope
 from pipeline.environments.declared.walking import WALK
 from pipeline.environments.worlds import World
@@ -58,6 +58,8 @@ def task_from(
         drawing.root()
     settled = [_settle(drawing, subject) for subject in subjects]
     calls = (*opening, *(call for golden in settled for call in golden))
+    if len(calls) > MAX_CALLS:
+        raise SpecError(f"{compiled.spec.name}: template {template}: a golden run of {len(calls)} calls; shorten it")
     question, knobs = ask(rng, drawing.template, split, _askable(drawing, root, subjects), compiled.spec, noise)
     if _gives_away(drawing, question, [golden[-1] for golden in settled]):
         return Rejected.ANSWER_IN_QUESTION

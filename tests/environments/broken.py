@@ -180,6 +180,7 @@ DRAWING = [
      "drawing parcel.marks: -.* wanted from 2 values"),
     ("count: [parcels, parcels]", "count: [1000, 1000 + parcels]", "a count lies between|at most 200 are made"),
     ("count: [parcels, parcels]", "count: [parcels * 1000, parcels * 1000]", "at most 200 are made"),
+    ("count: [parcels, parcels]", "count: [200, 200]", "template whole: a golden run of 400 calls; shorten it"),
     ("{between: [6, 9]}", "{between: [1, 2]}", "case heavy promises rule heavy, but light decides"),
     ("subjects: sender.parcels", "subjects: '[sender.id]'",
      "`subjects` must give ids of rows of parcels .*; 'S-.*' is none"),

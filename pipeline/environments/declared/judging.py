@@ -13,6 +13,8 @@ from pipeline.errors import SpecError
 from pipeline.records import JsonObject
 
 PERFECT = CompiledHabit()
+MAX_CALLS = 300
+"""Calls that a golden run may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,8 @@ def judge(compiled: Compiled, tables: Tables, subject: str, habit: CompiledHabit
             if step.call in habit.skip:
                 continue
             checks += _checks(step, scope)
+            if len(checks) > MAX_CALLS:
+                raise SpecError(f"{compiled.spec.name}: more than {MAX_CALLS} calls are due about {subject}")
             rule = next((rule for rule in step.rules if _holds(rule, habit, scope)), None)
             if rule is not None:
                 return _verdict(checks, rule, habit, scope)
