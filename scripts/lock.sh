@@ -12,9 +12,9 @@ trap 'rm -r "$work"' EXIT
 compile() { uv pip compile --quiet --python-version 3.11 --no-header --no-annotate pyproject.toml "$@"; }
 pins() { grep -Ev '^(nvidia-|cuda-|triton)' "$1"; }
 
-compile --extra vllm --extra dev -o "$work/all.txt"
+compile --extra vllm --extra verifiers --extra dev -o "$work/all.txt"
 compile --universal -c "$work/all.txt" -o "$work/run.txt"
-compile --universal --extra dev -c "$work/all.txt" -o "$work/dev.txt"
+compile --universal --extra verifiers --extra dev -c "$work/all.txt" -o "$work/dev.txt"
 
 pins "$work/run.txt" > "$work/requirements.lock"
 pins "$work/dev.txt" | grep -Fvx -f "$work/requirements.lock" > "$work/requirements-dev.lock"

@@ -75,6 +75,15 @@ def check(
 
 
 @app.command()
+def tasks(name: Annotated[str, typer.Argument(help="A name as in params.yaml, or a NAME.verifiers.yaml.")]) -> None:
+    """Write the tasks of a taskset of verifiers into NAME.jsonl beside its file."""
+    from pipeline.env_commands.tasksets import write_tasks
+
+    path, count = write_tasks(name)
+    print(f"{path}: {count} tasks")
+
+
+@app.command()
 def play(name: Name, template: Template = None, seed: Seed = 0) -> None:
     """Play a task yourself; the grades, with their reasons, come at the end."""
     from rich.console import Console

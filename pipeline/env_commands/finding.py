@@ -9,7 +9,10 @@ from pipeline.errors import InputError, SpecError
 from pipeline.params import EnvironmentsParams, load_params
 
 PARAMS = Path("params.yaml")
-_ENDINGS = {".replay.yaml": "replay", ".openenv.yaml": "OpenEnv", ".py": "Python", ".yaml": "declared"}
+_ENDINGS = {
+    ".replay.yaml": "replay", ".openenv.yaml": "OpenEnv", ".verifiers.yaml": "verifiers", ".py": "Python",
+    ".yaml": "declared",
+}  # fmt: skip
 """What ends a file that makes an environment, and the kind of it; the first that fits holds."""
 
 

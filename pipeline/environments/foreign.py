@@ -5,15 +5,14 @@ every public method is a tool, `reset` gets the row of the task by keyword, what
 exception of a tool is told to the model, and `get_reward` says how it went. Methods may be async.
 """
 
-import asyncio
 import inspect
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from math import isfinite
-from threading import Thread
 from typing import Any, ClassVar
 
 from pipeline.environments.base import NOT_TOOLS, Environment
+from pipeline.environments.event_loop import wait_for
 from pipeline.errors import ToolError
 from pipeline.graders.reward import OUTCOME
 from pipeline.records import Grade, JsonObject
@@ -90,15 +89,7 @@ def _accepted(function: Callable[..., Any], row: JsonObject) -> JsonObject:
 
 def _settled(value: Any) -> Any:
     """The value, waited for where a coroutine was returned."""
-    return asyncio.run_coroutine_threadsafe(value, _loop()).result() if inspect.iscoroutine(value) else value
-
-
-@cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """One event loop for all coroutines, as TRL has it: what a session opens in `reset` its tools can go on using."""
-    loop = asyncio.new_event_loop()
-    Thread(target=loop.run_forever, name="environments", daemon=True).start()
-    return loop
+    return wait_for(value) if inspect.iscoroutine(value) else value
 
 
 def _text(value: Any) -> str:

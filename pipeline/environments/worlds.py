@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.environments.adapters.openenv import load_openenv
+from pipeline.environments.adapters.verifiers import load_verifiers
 from pipeline.environments.base import Environment
 from pipeline.environments.declared import SHIPPED, load_environment
 from pipeline.environments.python_file import load_python
@@ -38,7 +39,9 @@ class World:
     """Hash of the file that defines it where that lies outside the package's code; finished work is keyed by it."""
 
 
-ADAPTERS: Mapping[str, Callable[[Path], type[Environment]]] = {".openenv.yaml": load_openenv}
+ADAPTERS: Mapping[str, Callable[[Path], type[Environment]]] = {
+    ".openenv.yaml": load_openenv, ".verifiers.yaml": load_verifiers,
+}  # fmt: skip
 """How a file that names somebody else's environment ends, and what makes it one of ours."""
 Worlds = Mapping[str, World]
 """The worlds of a run by name, in the order of params."""

@@ -1,8 +1,8 @@
 """One session on an OpenEnv server: its WebSocket protocol, `/ws` of `base_url`.
 
 A request is `{"type": reset | step, "data": {...}}`; the answer has the type observation and its data, or is
-`{"type": "error", "data": {"code", "message"}}`. The messages are those of OpenEnv 0.10; servers of 0.2 know them too, but
-list no tools. Its package is not needed here.
+`{"type": "error", "data": {"code", "message"}}`. The messages are those of OpenEnv 0.10; servers of 0.2 know them too,
+but list no tools. Its package is not needed here.
 """
 
 import os
