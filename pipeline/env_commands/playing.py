@@ -51,6 +51,7 @@ def play(console: Console, world: World, task: Task, lines: Iterator[str]) -> tu
     for call in task.golden_calls:
         console.print(Text(f"  {show_call(call)}", style="dim"))
     grades = environment.grade()
+    environment._release()
     show_grades(console, grades)
     return grades
 

@@ -6,6 +6,7 @@ remembered, so the stage run again gives the same bytes and asks nothing.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -96,9 +97,12 @@ class _Run:
     def play(self) -> Asked[_Try]:
         """The run from reset to grade."""
         try:
-            environment, messages, user = self._open()
-            ended = self._converse(environment, messages, user)
-            found = self._judge(environment, messages) if ended else _Try(Reason.MAX_TURNS)
+            with ExitStack() as held:
+                environment = environments_own(self._world.factory)
+                held.callback(environment._release)
+                messages, user = self._open(environment)
+                ended = self._converse(environment, messages, user)
+                found = self._judge(environment, messages) if ended else _Try(Reason.MAX_TURNS)
         except RemoteFault as fault:
             return Asked(None, self._spent, fault.fault, fault.detail)
         except EnvironmentFault:
@@ -107,15 +111,14 @@ class _Run:
             found = _Try(Reason.USER_ERROR)
         return Asked(found, self._spent)
 
-    def _open(self) -> tuple[Environment, list[Message], User | None]:
-        environment = environments_own(self._world.factory)
+    def _open(self, environment: Environment) -> tuple[list[Message], User | None]:
         added = environments_own(lambda: environment.reset(**reset_arguments(self._task)))
         opening = [Message("system", self._world.procedure)] if self._world.procedure else []
         script = environment.user
         if script is not None and (missing := script.missing()):
             raise UserFault(f"simulated user: fact {missing!r} has no value in this task")
         user = None if script is None else ScriptedUser(script, self._task.task_id)
-        return environment, [*opening, Message("user", self._task.question + (added or ""))], user
+        return [*opening, Message("user", self._task.question + (added or ""))], user
 
     def _converse(self, environment: Environment, messages: list[Message], user: User | None) -> bool:
         """Let `messages` grow until the run has ended by itself; False when `max_turns` came first."""
@@ -145,6 +148,7 @@ class _Run:
         return replace(reply.message, content=reply.message.content or (None if calls else ""), tool_calls=calls)
 
     def _judge(self, environment: Environment, messages: Sequence[Message]) -> _Try:
+        environment.transcript += messages[1 + bool(self._world.procedure) :]
         grades = environments_own(environment.grade)
         reached = outcome(grades)
         if reached is None:
