@@ -10,7 +10,7 @@ from pipeline.environments.base import Environment, unpacked
 from pipeline.environments.declared.compiled import Compiled, CompiledTool
 from pipeline.environments.declared.expressions import ExpressionFault
 from pipeline.environments.declared.judging import judge
-from pipeline.environments.declared.methods import check_value, tool_method
+from pipeline.environments.declared.methods import check_value, tool_method, tool_schema
 from pipeline.environments.declared.scope import Scope, Tables, copy_tables
 from pipeline.environments.users import UserScript
 from pipeline.errors import ToolError
@@ -167,6 +167,7 @@ def make_class(compiled: Compiled) -> type[DeclaredEnvironment]:
     members: dict[str, Any] = {
         "__doc__": compiled.spec.about, "__module__": __name__, "spec": compiled,
         "procedure": " ".join(compiled.spec.procedure.text.split()),
+        "schemas": tuple(tool_schema(tool, its.spec) for tool, its in compiled.tools.items()),
     }  # fmt: skip
     members |= {tool: tool_method(tool, its.spec) for tool, its in compiled.tools.items()}
     return type(name, (DeclaredEnvironment,), members)

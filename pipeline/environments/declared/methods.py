@@ -10,8 +10,10 @@ from pipeline.environments.declared.growth import MAX_TEXT
 from pipeline.environments.declared.reading import MAX_WHOLE
 from pipeline.environments.declared.spec import Parameter, Tool
 from pipeline.errors import ToolError
+from pipeline.records import JsonObject
 
 _TYPES: dict[str, type] = {"string": str, "int": int, "float": float, "bool": bool}
+_JSON_TYPES = {"string": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _WORDS = {"string": "text", "int": "a whole number", "float": "a number", "bool": "true or false"}
 _HALVES = re.compile("[\ud800-\udfff]")
 MAX_KEY = 100
@@ -46,6 +48,18 @@ def tool_method(name: str, tool: Tool) -> Callable[..., str]:
     return method
 
 
+def tool_schema(name: str, tool: Tool) -> JsonObject:
+    """The tool's schema in the OpenAI form: what TRL makes of `tool_method`, key by key, without importing it."""
+    parameters: JsonObject = {
+        "type": "object",
+        "properties": {parameter: _property(its) for parameter, its in tool.parameters.items()},
+    }
+    if tool.parameters:
+        parameters["required"] = list(tool.parameters)
+    function = {"name": name, "description": _line(tool.about), "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
 def annotation(parameter: Parameter) -> Any:
     """Python type of a parameter's values; an enum is a Literal."""
     return Literal[parameter.enum] if parameter.enum is not None else _TYPES[parameter.type]
@@ -75,6 +89,11 @@ def check_value(name: str, value: object, parameter: Parameter) -> None:
         raise ToolError(f"{name} must be text; it holds half a character")
     if parameter.enum is not None and value not in parameter.enum:
         raise ToolError(f"{name} must be one of {', '.join(parameter.enum)}")
+
+
+def _property(parameter: Parameter) -> JsonObject:
+    enum = {} if parameter.enum is None else {"enum": list(parameter.enum)}
+    return {"type": _JSON_TYPES[parameter.type], **enum, "description": _line(parameter.about)}
 
 
 def _line(text: str) -> str:
