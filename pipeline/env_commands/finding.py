@@ -43,6 +43,12 @@ def find_declared(name: str) -> World:
             f"environment {name!r} is not declared in YAML, so there is no spec to check; play it with "
             f"`python -m pipeline env play {name}`"
         )
+    said = world.factory.spec.spec.name
+    if said != world.name:
+        raise SpecError(
+            f"{name}: name: is {said!r}; an environment is called like its file, so call it {world.name!r} or rename the "
+            "file"
+        )
     return world
 
 
@@ -64,13 +70,7 @@ def list_environments() -> list[Entry]:
 def _from_path(path: Path) -> World:
     kind = _kind(path)
     if kind == "declared" or path.suffix == ".yml":
-        factory = load_environment(path)
-        if factory.spec.spec.name != path.stem:
-            raise SpecError(
-                f"{path}: name: is {factory.spec.spec.name!r}; an environment is called like its file, so call it "
-                f"{path.stem!r} or rename the file"
-            )
-        return make_world(path.stem, factory)
+        return make_world(path.stem, load_environment(path))
     if kind is None:
         raise InputError(f"{path}: no environment is made from such a file; name a .yaml or a .py file")
     name = path.name.partition(".")[0]

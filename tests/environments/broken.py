@@ -14,13 +14,13 @@ READING = [
     ("limit: 5", "limit: §99999999999999999999", "whole numbers lie between"),
     ("limit: 5", "limit: §0x10", "'0x10' cannot be read as int; quote it"),
     ("limit: 5", "limit: §2020-01-01", "'2020-01-01' reads as a date; quote it"),
-    ("limit: 5", 'limit: §"\\ud800"', "character 0xd800 cannot stand in a text"),
+    ("limit: 5", 'limit: "\\ud800"', "character 0xd800 cannot|invalid Unicode character"),
     ("limit: 5", 'limit: §"\\e[2J"', "character 0x001b cannot stand in a text"),
     ("limit: 5", "limit: §\x00", "character 0x0000 cannot stand in a text"),
     ("limit: 5", "limit: " + "[" * 22 + "§[", "nested deeper than 24"),
     ("limit: 5", "limit: [1\n  a§: ]", "not valid YAML"),
-    ("limit: 5", "limit: §@5", "not valid YAML: found character '@'"),
-    ("name: desk", "%YAML 1.1\n§---\nname: desk", "directives such as %YAML are not allowed"),
+    ("limit: 5", "limit: §@5", "not valid YAML: found character .*cannot start"),
+    ("name: desk", "%YAML 1.1\n---\nname: desk", "directives such as %YAML are not allowed"),
     ('["See to {sender.id}."]', '["See to {sender.id}."]\n§---\na: 1', "a second document begins here"),
 ]  # fmt: skip
 

@@ -1,6 +1,7 @@
 """What graders must tell: every golden run is perfect, each spoiled one is found out, whichever way it was played."""
 
 import random
+from functools import cache
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from pipeline.environments.tools import call_tool, reset_arguments
 from pipeline.environments.worlds import load_worlds
 from pipeline.graders.reward import outcome, process, score
 from pipeline.params import EnvironmentsParams
-from pipeline.records import Task, ToolCall
+from pipeline.records import JsonObject, Task, ToolCall
 from pipeline.synthesis.tasks import compiled_of, task_from, template_names
 
 NAMES = tuple(sorted(path.stem for path in SHIPPED.glob("*.yaml")))
@@ -20,6 +21,7 @@ WORLDS = load_worlds(EnvironmentsParams(names=NAMES, folder=str(SHIPPED)))
 TEMPLATES = [(name, template) for name in NAMES for template in template_names(compiled_of(WORLDS[name]))]
 
 
+@cache
 def tasks_of(name: str, template: str, count: int) -> list[Task]:
     drawn = (task_from(WORLDS[name], random.Random(number), template, "train", 0) for number in range(2 * count))
     return [task for task in drawn if isinstance(task, Task)][:count]
@@ -84,14 +86,20 @@ def test_calls_are_shown_as_a_person_would_type_them() -> None:
 PATHS = [("claims", "two_claims"), ("orders", "two_requests"), ("archive", "near")]
 
 
+@cache
+def spoiled_calls(name: str, template: str) -> list[JsonObject]:
+    [task] = tasks_of(name, template, 1)
+    return [call for mutation in mutations(WORLDS[name], task) for call in mutation.calls]
+
+
 @pytest.mark.parametrize(("name", "template"), PATHS, ids="-".join)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_the_outcome_is_a_matter_of_the_final_state(name: str, template: str, data: st.DataObject) -> None:
     """Any order of the golden calls, with any others in between, is graded by where it ends."""
     [task] = tasks_of(name, template, 1)
     world = WORLDS[name]
-    spoiled = [call for mutation in mutations(world, task) for call in mutation.calls]
+    spoiled = spoiled_calls(name, template)
     calls = data.draw(st.permutations(task.golden_calls), label="order")
     for extra in data.draw(st.lists(st.sampled_from(spoiled), max_size=4), label="others"):
         calls.insert(data.draw(st.integers(0, len(calls))), extra)
@@ -104,7 +112,7 @@ def test_the_outcome_is_a_matter_of_the_final_state(name: str, template: str, da
 
 @pytest.mark.parametrize(("name", "template"), PATHS, ids="-".join)
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_every_order_of_the_golden_calls_reaches_the_golden_state(
     name: str, template: str, data: st.DataObject
 ) -> None:

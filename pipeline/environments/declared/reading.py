@@ -61,7 +61,7 @@ class Document:
 
     def fault(self, path: Path, message: str, key: bool = False) -> SpecError:
         """An error that names the place and the path of a value, or of its key."""
-        dotted = ".".join(str(part) for part in path)
+        dotted = ".".join(f"{part!s:.60}" for part in path)
         return SpecError(f"{self.place(path, key)}: {dotted + ': ' if dotted else ''}{message}")
 
 
@@ -105,7 +105,7 @@ class _Builder:
 
     def __init__(self, document: Document, text: str) -> None:
         self._document = document
-        self._yaml = YAML(typ="safe", pure=True)
+        self._yaml = YAML(typ="safe")
         self._events: Iterator[Any] = iter(self._yaml.parse(text))
         self._left = MAX_VALUES
 
@@ -128,7 +128,7 @@ class _Builder:
         if isinstance(event, AliasEvent) or event.anchor:
             raise self._fault(event, "anchors and aliases are not allowed; write the value out")
         if event.ctag is not None:
-            raise self._fault(event, f"tags are not allowed; remove {event.ctag}")
+            raise self._fault(event, f"tags are not allowed; remove {event.ctag!s:.60}")
         if depth > MAX_DEPTH:
             raise self._fault(event, f"nested deeper than {MAX_DEPTH}")
         self._left -= 1
@@ -153,7 +153,7 @@ class _Builder:
                 raise self._fault(event, "anchors and tags are not allowed; write the key alone")
             here = (*path, event.value)
             if event.value in out:
-                raise self._fault(event, f"the key {event.value!r} stands here twice")
+                raise self._fault(event, f"the key {event.value!r:.60} stands here twice")
             if event.value == "<<":
                 raise self._fault(event, "merge keys are not allowed; write the values out")
             _check_text(self._document, path, event.value)
@@ -166,7 +166,7 @@ class _Builder:
         kind = tag.removeprefix("tag:yaml.org,2002:")
         if kind not in _SCALARS:
             what = _NOT_JSON.get(kind, kind)
-            raise self._document.fault(path, f"{event.value!r} reads as {what}; quote it to make it text")
+            raise self._document.fault(path, f"{event.value!r:.60} reads as {what}; quote it to make it text")
         try:
             value = _SCALARS[kind](event.value)
         except (ValueError, KeyError) as error:
