@@ -46,8 +46,8 @@ def find_declared(name: str) -> World:
     said = world.factory.spec.spec.name
     if said != world.name:
         raise SpecError(
-            f"{name}: name: is {said!r}; an environment is called like its file, so call it {world.name!r} or rename the "
-            "file"
+            f"{name}: name: is {said!r}; an environment is called like its file, so call it {world.name!r} or rename "
+            "the file"
         )
     return world
 
