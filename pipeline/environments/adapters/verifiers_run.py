@@ -67,8 +67,8 @@ class Named:
         self._tools = wait_for(self._listed())
 
     def schemas(self) -> tuple[JsonObject, ...]:
-        """Schemas of the tools. Raises InputError when two share a name."""
-        return all_different(self._where, [tool.schema for tool in self._tools])
+        """Schemas of the tools. Raises InputError when two share a name, or one has no JSON schema."""
+        return all_different(self._where, [tool.schema(self._where) for tool in self._tools])
 
     def tasks(self) -> Iterator[tuple[str, JsonObject]]:
         """Question and data of each task, in the taskset's order. Raises InputError for one without a plain prompt."""

@@ -26,21 +26,24 @@ class Tool:
     """One tool as the agent sees it, on a server in this process or behind a connection to another."""
 
     name: str
-    schema: JsonObject
-    local: str
-    """Its name within its toolset."""
+    listed: Any
+    """What MCP says of it: its name within the toolset, description and input schema."""
     server: MCPServer | None
     connection: Any | None
+
+    def schema(self, where: str) -> JsonObject:
+        """It in the OpenAI form. `where` names its origin in the InputError for an input schema that is none."""
+        return tool_schema(where, self.name, self.listed.description or "", self.listed.input_schema)
 
     async def call(self, arguments: JsonObject, state: Any) -> tuple[str, bool]:
         """What it says, and whether that is a refusal. `state` is the rollout's, which the tool may read and write."""
         token = _STATE.set(state)
         try:
             if self.server is not None:
-                result: Any = await self.server.call_tool(self.local, arguments)
+                result: Any = await self.server.call_tool(self.listed.name, arguments)
             else:
                 assert self.connection is not None
-                result = await self.connection.run(lambda client: client.call_tool(self.local, arguments))
+                result = await self.connection.run(lambda client: client.call_tool(self.listed.name, arguments))
         except ServerToolError as error:
             return str(error), True
         finally:
@@ -64,7 +67,7 @@ async def open_tools(where: str, toolset: Any, stack: AsyncExitStack, started: b
         await toolset.setup()
     server = MCPServer(toolset.server_name or type(toolset).__name__)
     toolset.register(server)
-    return [_tool(where, toolset.server_name, tool, server, None) for tool in await server.list_tools()]
+    return [_tool(toolset.server_name, tool, server, None) for tool in await server.list_tools()]
 
 
 async def _remote(where: str, toolset: Any, stack: AsyncExitStack) -> list[Tool]:
@@ -77,13 +80,12 @@ async def _remote(where: str, toolset: Any, stack: AsyncExitStack) -> list[Tool]
     except (OSError, httpx2.HTTPError, ExceptionGroup) as error:
         said = _innermost(error)
         raise InputError(f"{where}: no tools at {toolset.config.url} ({said}); is it running?") from error
-    return [_tool(where, toolset.server_name, tool, None, connection) for tool in listed.tools]
+    return [_tool(toolset.server_name, tool, None, connection) for tool in listed.tools]
 
 
-def _tool(where: str, prefix: str, tool: Any, server: MCPServer | None, connection: Any | None) -> Tool:
-    name = f"{prefix}_{tool.name}" if prefix else str(tool.name)
-    schema = tool_schema(where, name, tool.description or "", tool.input_schema)
-    return Tool(name, schema, tool.name, server, connection)
+def _tool(prefix: str, listed: Any, server: MCPServer | None, connection: Any | None) -> Tool:
+    name = f"{prefix}_{listed.name}" if prefix else str(listed.name)
+    return Tool(name, listed, server, connection)
 
 
 def _innermost(error: Exception) -> Exception:
