@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from datasets import Dataset
 from torch.nn import functional
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
 from transformers.trainer_callback import PrinterCallback
 from trl import SFTConfig, SFTTrainer
 
@@ -65,6 +65,9 @@ class AgentTrainer(SFTTrainer):
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)  # type: ignore[no-untyped-call]
         total = agent_nll(self.accelerator.unwrap_model(model), inputs["input_ids"], inputs["labels"])
         return total / num_items_in_batch
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        Trainer._save_checkpoint(self, model, trial)  # TRL's own adds a model card
 
 
 def agent_nll(model: PreTrainedModel, ids_BT: torch.Tensor, labels_BT: torch.Tensor) -> torch.Tensor:
