@@ -19,6 +19,9 @@ from pipeline.records import Grade, JsonObject, Task, ToolCall
 from pipeline.synthesis.tasks import compiled_of
 from pipeline.tables import dumps
 
+OTHER_ROWS = 3
+"""Rows that are tried in the place of the one that a call is about."""
+
 
 class Kind(StrEnum):
     """What is wrong with a run."""
@@ -102,7 +105,7 @@ def _others(compiled: Compiled, task: Task, call: JsonObject, tool: Tool) -> Ite
 
 def _values(task: Task, parameter: Parameter, value: Any) -> list[Any]:
     if parameter.key is not None:
-        return [key for key in task.initial_state[parameter.key] if key != value]
+        return [key for key in task.initial_state[parameter.key] if key != value][:OTHER_ROWS]
     if parameter.enum is not None:
         return [each for each in parameter.enum if each != value]
     if parameter.type == "bool":
