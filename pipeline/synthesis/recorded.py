@@ -10,18 +10,18 @@ from pipeline.environments.worlds import World
 from pipeline.graders.reward import outcome
 from pipeline.records import JsonObject, Message, Task
 from pipeline.synthesis.scripted import draw_habits, run_scripted
-from pipeline.synthesis.tasks import compiled_of, task_from
+from pipeline.synthesis.tasks import compiled_of, task_from, templates_of
 
 
 def recorded_tasks(world: World, seed: int, groups: int) -> Iterator[Task]:
     """The cases that the agents worked on, as frequent as the spec's `traffic` says; ids are of the train split."""
-    templates = compiled_of(world).templates
-    traffic = [template.traffic for template in templates.values()]
+    templates = templates_of(compiled_of(world), "train")
+    traffic = [template.traffic for template in templates]
     for index in range(groups):
         rng = random.Random(f"recorded-{world.name}-{seed}-{index}")
-        drawn = task_from(world, rng, rng.choices(list(templates), traffic)[0], "train", seed)
+        drawn = None
         while not isinstance(drawn, Task):
-            drawn = task_from(world, rng, rng.choices(list(templates), traffic)[0], "train", seed)
+            drawn = task_from(world, rng, rng.choices(templates, traffic)[0].name, "train", seed)
         yield drawn
 
 

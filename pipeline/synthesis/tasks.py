@@ -7,7 +7,7 @@ import hashlib
 import random
 from collections.abc import Iterator
 
-from pipeline.environments.declared.compiled import Compiled
+from pipeline.environments.declared.compiled import Compiled, CompiledTemplate
 from pipeline.environments.declared.expressions import ExpressionFault
 from pipeline.environments.declared.judging import MAX_CALLS, Call, evaluate, judge
 from pipeline.environments.declared.scope import Scope
@@ -30,13 +30,18 @@ QUIET = Noise()
 
 
 def make_task(world: World, seed: int, split: Split, index: int, noise: Noise = QUIET) -> Task | Rejected:
-    """Task number `index` of a split; templates take turns, and walks have their share."""
+    """Task number `index` of a split; its templates take turns, and walks have their share."""
     rng = random.Random(f"task-{world.name}-{seed}-{split}-{index}")
     compiled = compiled_of(world)
     if compiled.walks is not None and rng.random() < compiled.walks.spec.share:
         return walk_from(world, rng, split, seed)
-    templates = list(compiled.templates)
-    return task_from(world, rng, templates[index % len(templates)], split, seed, noise)
+    templates = templates_of(compiled, split)
+    return task_from(world, rng, templates[index % len(templates)].name, split, seed, noise)
+
+
+def templates_of(compiled: Compiled, split: Split) -> list[CompiledTemplate]:
+    """Templates that a split asks; those unseen in training are left to eval."""
+    return [template for template in compiled.templates.values() if split == "eval" or not template.unseen]
 
 
 def template_names(compiled: Compiled) -> list[str]:

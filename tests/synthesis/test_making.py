@@ -7,6 +7,7 @@ import pytest
 from pipeline.environments.declared import SHIPPED
 from pipeline.errors import SpecError
 from pipeline.params import EnvironmentsParams
+from pipeline.records import Split
 from pipeline.rows import task_from_row
 from pipeline.synthesis import making
 from pipeline.synthesis.making import Order, Tally, make_rows, shares
@@ -16,6 +17,8 @@ from tests.worlds import CLAIMS
 
 ALL = EnvironmentsParams(names=("claims", "orders", "archive"), folder=str(SHIPPED))
 QUIET = Noise()
+SPLITS: tuple[Split, ...] = ("train", "valid", "eval")
+SEEN = {"near", "middle", "far"}
 
 
 def test_worlds_take_turns_and_share_evenly() -> None:
@@ -59,6 +62,17 @@ def test_held_out_phrases_are_asked_in_valid_and_eval_only() -> None:
     assert "is still open, go through it" not in asked["train"]
     assert "needs an answer" in asked["train"]
     assert "needs an answer" not in asked["eval"]
+
+
+def test_unseen_templates_are_asked_in_eval_only() -> None:
+    archive = EnvironmentsParams(names=("archive",), folder=str(SHIPPED))
+    asked = {
+        split: {
+            row["template"] for row in make_rows(Order(archive, split, {"archive": 8}, 3, QUIET), Tally(), workers=1)
+        }
+        for split in SPLITS
+    }
+    assert asked == {"train": SEEN, "valid": SEEN, "eval": {*SEEN, "very_far"}}
 
 
 COIN = """

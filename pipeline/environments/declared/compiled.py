@@ -115,6 +115,7 @@ class CompiledTemplate:
     held_out: tuple[str, ...]
     traffic: float
     clarify: str | None
+    unseen: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,8 @@ class Planner:
                 if one.name in templates:
                     self._c.fail(("templates", name), f"makes a second template called {one.name!r}; call it otherwise")
                 templates[one.name] = one
+        if all(template.unseen for template in templates.values()):
+            self._c.fail(("templates",), "all templates are unseen, so there is nothing to train on; show at least one")
         self._check_orders(bundles, cases, templates)
         return Compiled(
             self._spec, self._c.constants, self._c.tables, self._c.tools, self.subject, steps, habits, bundles,
@@ -161,6 +163,7 @@ class Planner:
                 for place, call in enumerate(template.opening)
             ),
             asking.phrases, asking.held_out, template.traffic, template.clarify,
+            template.unseen,
         )  # fmt: skip
 
     def _check_orders(

@@ -139,6 +139,8 @@ class Template(Part):
     """What the scripted agent asks the user first, where the question leaves out what the work begins with."""
     each_case: bool = False
     """Make one template of each case, named like it."""
+    unseen: bool = False
+    """Asked in eval only, neither in train nor in valid: does what was learnt carry over to another kind of task?"""
     traffic: Shares = 1.0
     """How often the scripted agent's desk sees it, in proportion."""
 
