@@ -15,6 +15,7 @@ from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from pipeline.environments.base import Environment
+from pipeline.environments.signatures import plain_schema
 from pipeline.errors import InputError, RehearsalError, ToolError
 from pipeline.records import JsonObject, Task, ToolCall
 
@@ -47,7 +48,7 @@ class ToolAnswer:
 def tool_schemas(environment: type[Environment]) -> tuple[JsonObject, ...]:
     """Schemas of the tools in the OpenAI form: those that the class gives, or its methods' in the order of definition.
 
-    The latter are made by the function that TRL itself uses, so that each schema is the same in plain TRL. Raises
+    The latter are what the function that TRL itself uses makes, so that each schema is the same in plain TRL. Raises
     InputError for a method without the type hints or the docstring that a schema needs.
     """
     if environment.schemas is not None:
@@ -150,7 +151,10 @@ def _short(text: str) -> str:
 
 
 def _schema(environment: type[Environment], method: Callable[..., Any]) -> JsonObject:
-    # Here and not above: a second, which environments that give their schemas themselves need not cost.
+    plain = plain_schema(method)
+    if plain is not None:
+        return plain
+    # Here and not above: torch comes along, seconds that a stage without a model need not spend.
     from transformers.utils import get_json_schema
     from transformers.utils.chat_template_utils import DocstringParsingException, TypeHintParsingException
 
