@@ -65,7 +65,7 @@ def make_rows(order: Order, tally: Tally, workers: int | None = None) -> Iterato
     streams = {
         name: _given(order, worlds[name], tally)
         if worlds[name].tasks is not None
-        else _unique(order, name, tally, _chunks(order, name, workers))
+        else _unique(order, name, tally, _chunks(order, worlds[name], workers))
         for name, size in order.sizes.items()
         if size
     }
@@ -87,9 +87,12 @@ def draw_chunk(
 ) -> Drawn:
     """Draw the tasks of one chunk of a world, good ones as rows."""
     world = load_worlds(environments.model_copy(update={"names": (name,)}))[name]
-    indices = range(number * CHUNK, (number + 1) * CHUNK)
-    drawn = (make_task(world, seed, split, index, noise) for index in indices)
-    return [task_to_row(each) if isinstance(each, Task) else each for each in drawn]
+    return [_draw(world, seed, split, index, noise) for index in range(number * CHUNK, (number + 1) * CHUNK)]
+
+
+def _draw(world: World, seed: int, split: Split, index: int, noise: Noise) -> Row | Rejected:
+    drawn = make_task(world, seed, split, index, noise)
+    return task_to_row(drawn) if isinstance(drawn, Task) else drawn
 
 
 def _given(order: Order, world: World, tally: Tally) -> Generator[Row, None, None]:
@@ -127,13 +130,13 @@ def _unique(order: Order, name: str, tally: Tally, chunks: Generator[Drawn, None
                 )
 
 
-def _chunks(order: Order, name: str, workers: int | None) -> Generator[Drawn, None, None]:
-    """Chunks in order of their number, without end."""
+def _chunks(order: Order, world: World, workers: int | None) -> Generator[Drawn, None, None]:
+    """What is drawn, in order and without end: by the chunk where workers draw it, else one by one."""
     workers = len(os.sched_getaffinity(0)) if workers is None else workers
-    arguments = ((order.environments, name, order.seed, order.split, number, order.noise) for number in count())
-    if workers == 1 or order.sizes[name] < _MANY:
-        yield from (draw_chunk(*each) for each in arguments)
+    if workers == 1 or order.sizes[world.name] < _MANY:
+        yield from ([_draw(world, order.seed, order.split, index, order.noise)] for index in count())
         return
+    arguments = ((order.environments, world.name, order.seed, order.split, number, order.noise) for number in count())
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         waiting: list[Future[Drawn]] = [pool.submit(draw_chunk, *each) for each in islice(arguments, 2 * workers)]
         try:
