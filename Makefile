@@ -15,7 +15,11 @@ DEV := .venv/.dev.stamp
 OPENENV := .venv-openenv/.stamp
 TORCH := $(shell grep '^torch==' requirements.lock)
 
-.PHONY: help demo test test-full lint ui lock clean
+# Unit tests run in two processes, one a core. Only the first has to import torch and transformers.
+MODELS := $(addprefix tests/,environments rollouts stages tracking training)
+OTHERS := tests $(addprefix --ignore=,$(MODELS) tests/pipeline_runs)
+
+.PHONY: help demo test unit-models unit-others test-full lint ui lock clean
 
 help: ## list the commands
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1|\2/p' Makefile | awk -F'|' '{printf "%-18s %s\n", $$1, $$2}'
@@ -25,8 +29,14 @@ demo: $(RUN) ## run the whole pipeline with the values in params.yaml and print 
 	@$(PY) -m flows.pipeline
 
 test: $(DEV) lint ## lint, types, layers, and all tests that take seconds
-	OMP_NUM_THREADS=1 $(PY) -m pytest -m "not slow" --ignore tests/pipeline_runs -n 2 $(PYTEST_ARGS)
+	@$(MAKE) --no-print-directory -j 2 -O unit-models unit-others
 	$(PY) -m pytest -m "not slow" tests/pipeline_runs $(PYTEST_ARGS)
+
+unit-models: $(DEV)
+	OMP_NUM_THREADS=1 $(PY) -m pytest -m "not slow" $(MODELS) $(PYTEST_ARGS)
+
+unit-others: $(DEV)
+	OMP_NUM_THREADS=1 $(PY) -m pytest -m "not slow" $(OTHERS) $(PYTEST_ARGS)
 
 test-full: $(DEV) $(OPENENV) ## the slow tests: kills, two clones, real servers, browsers
 	$(PY) -m pytest -m slow $(PYTEST_ARGS)

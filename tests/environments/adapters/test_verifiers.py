@@ -29,6 +29,7 @@ from tests.conftest import ROOT
 from tests.rollouts.conftest import Scripted
 
 pytest.importorskip("verifiers", reason="the extra `verifiers` is not installed")
+pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 
 
@@ -168,7 +169,6 @@ def dictionary(tmp_path: Path) -> Iterator[str]:
         server.wait()
 
 
-@pytest.mark.slow
 def test_a_toolset_may_be_served_elsewhere(dictionary: str, tokenizer: PreTrainedTokenizerFast, tmp_path: Path) -> None:
     one = world(tmp_path, riddles=2, task={"dictionary": {"url": dictionary}})
     asked = '<tool_call>\n{"name": "define", "arguments": {"word": "riddle"}}\n</tool_call>'
@@ -178,7 +178,6 @@ def test_a_toolset_may_be_served_elsewhere(dictionary: str, tokenizer: PreTraine
     assert (outcome(first.grades), outcome(second.grades)) == (0.75, 0.75)
 
 
-@pytest.mark.slow
 def test_a_tool_server_that_is_gone_is_no_fault_of_the_agent(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"riddles\.verifiers\.yaml: no tools at http://127\.0\.0\.1:9/mcp .*is it running\?"
