@@ -24,7 +24,11 @@ def trace_files(root: Path) -> list[Found]:
     if not root.is_dir():
         raise InputError(f"{root}: no such folder; put trace files into it and run `dvc repro`")
     found: list[Found] = []
-    for folder, names, files in os.walk(root):
+
+    def closed(error: OSError) -> None:  # a folder that cannot be listed is told like a file, or its files go unseen
+        found.append(_found(root, Path(error.filename)))
+
+    for folder, names, files in os.walk(root, onerror=closed):
         names[:] = [name for name in names if not name.startswith(".")]
         linked = [name for name in names if os.path.islink(os.path.join(folder, name))]
         found += (_found(root, Path(folder, name)) for name in [*files, *linked] if _is_wanted(name))
@@ -76,7 +80,8 @@ def check_regular(path: Path) -> None:
     if path.is_symlink():
         raise TraceError(Reason.SYMLINK, "a symbolic link is not followed; put the file itself into the folder")
     if not path.is_file():
-        raise TraceError(Reason.UNREADABLE_FILE, "not a regular file")
+        kind = "a folder that cannot be listed" if path.is_dir() else "not a regular file"
+        raise TraceError(Reason.UNREADABLE_FILE, kind)
 
 
 def _items(path: Path, source: str, max_bytes: int, form: Format | None) -> Iterator[Trace | Quarantined]:

@@ -18,6 +18,8 @@ _RECORDS = 32
 @lru_cache(maxsize=4)
 def preview(head: bytes) -> tuple[Any, ...]:
     """Up to 32 JSON values from the start of a file; unreadable lines are passed over."""
+    if is_tar(head):  # lines inside would be read, those beside its headers lost
+        return ()
     lines = list(islice((line for line in head.removeprefix(BOM).splitlines() if line.strip()), _RECORDS))
     if not lines:
         return ()
@@ -25,6 +27,11 @@ def preview(head: bytes) -> tuple[Any, ...]:
         return _elements(_value(_closed(head)))
     values = tuple(value for value in map(_value, lines) if value is not None)
     return _elements(values[0]) if len(lines) == 1 and values else values
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether a file that starts with `head` is a tar archive."""
+    return head[257:262] == b"ustar"
 
 
 def objects(head: bytes) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,32 @@ def test_a_pipe_is_not_opened(tmp_path: Path) -> None:
     assert refused(list(read_file(tmp_path / "pipe", "pipe", 1000))) == [(1, None, "unreadable_file")]
 
 
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To root, who runs many tests, no folder is closed."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "a.jsonl").write_bytes(ROW)
+    (tmp_path / "open.jsonl").write_bytes(ROW)
+    scandir = os.scandir
+
+    def refuse(path: str) -> object:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    (source, path), (other, _) = trace_files(tmp_path)
+    assert (source, other) == ("closed", "open.jsonl")
+    assert messages(list(read_file(path, source, 1000))) == ["a folder that cannot be listed"]
+
+
+def test_a_tar_archive_is_not_taken_for_the_lines_in_it(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(ROW * 3)
+    with tarfile.open(tmp_path / "t", "w") as archive:
+        archive.add(tmp_path / "a.jsonl", "a.jsonl")
+    items = list(read_file(tmp_path / "t", "t", 1000))
+    assert messages(items) == ["no known trace format: a tar archive; unpack it first"]
+
+
 def test_a_file_that_went_away_is_named(tmp_path: Path) -> None:
     assert refused(list(read_file(tmp_path / "gone", "gone", 1000))) == [(1, None, "unreadable_file")]
 
@@ -63,7 +90,13 @@ def test_a_name_that_is_no_text_does_no_harm(tmp_path: Path) -> None:
     [
         (b"", "empty_file", "holds no record"),
         (b" \n\n", "empty_file", "holds no record"),
-        (b"[]", "unknown_format", "text that starts with '[]'"),
+        (b"[]", "empty_file", "holds no record"),
+        (b"\xef\xbb\xbf{ }\n", "empty_file", "holds no record"),
+        ("\ufeff[{}]".encode("utf-16-le"), "invalid_utf8", "text in UTF-16 or UTF-32; save it as UTF-8"),
+        ('{"messages": []}'.encode("utf-16-be"), "invalid_utf8", "text in UTF-16 or UTF-32"),
+        ('{"messages": []}'.encode("utf-32"), "invalid_utf8", "text in UTF-16 or UTF-32"),
+        (b"BZh91AY&SY", "unknown_format", "a bzip2 archive; unpack it first"),
+        (b"SQLite format 3\x00", "unknown_format", "an SQLite database; write its rows as JSON Lines"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 5\n", "git_lfs_pointer", "git lfs pull"),
         (b"PK\x03\x04rest", "unknown_format", "a ZIP archive; unpack it first"),
         (gzip.compress(gzip.compress(b"{}", mtime=0), mtime=0), "unknown_format", "a gzip archive; unpack it first"),
