@@ -114,7 +114,7 @@ class Practice:
 
     def _reprofile(self, done: int, cap: int) -> list[Tried]:
         rule = self.params.rl.reprofile
-        if rule is None or not is_due(done, self.history, self.best_step, rule):
+        if rule is None or not is_due(done, self.history, rule):
             return []
         return reprofile(
             done, self.sampler, self.tasks, lambda tries, seed: self._play(tries, seed, done, cap), self.params,
