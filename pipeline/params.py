@@ -12,7 +12,7 @@ from ruamel.yaml.error import YAMLError
 
 from pipeline.curate_params import CurateParams, PivotParams
 from pipeline.errors import ParamsError
-from pipeline.filter_params import FilterParams
+from pipeline.filter_params import FilterParams, QuotaStep
 from pipeline.grader_params import RewardParams, check_names
 from pipeline.ingest_params import IngestParams
 from pipeline.judge_params import AnyGraderParams
@@ -142,6 +142,12 @@ class AdaptiveParams(Section):
     window: tuple[Share, Share]
     """Pass rates between which a task is kept: what the verdict is about."""
 
+    @model_validator(mode="after")
+    def _ordered(self) -> "AdaptiveParams":
+        if self.window[0] > self.window[1]:
+            raise ValueError(f"window begins at {self.window[0]}, above its end {self.window[1]}")
+        return self
+
 
 class ProfileParams(Section):
     """Measuring pass rates before training."""
@@ -200,6 +206,17 @@ class Params(Section):
                 "environments.names is empty, so there is nothing to practise; name one, or set "
                 "synthesize.pivots.enabled to true to make tasks of traces"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _environments_are_practised(self) -> "Params":
+        practised = (*self.environments.names, *((PIVOT,) if self.synthesize.pivots.enabled else ()))
+        quotas = (step.most for step in self.filter.steps if isinstance(step, QuotaStep))
+        named = [("most of a quota in filter.steps", names) for names in quotas]
+        for where, names in (*named, ("rl.sampler.mixture", self.rl.sampler.mixture or {})):
+            stray = next((name for name in names if name not in practised), None)
+            if stray is not None:
+                raise ValueError(f"{where} names environment {stray!r}; there are {', '.join(practised)}")
         return self
 
 

@@ -19,7 +19,7 @@ class WindowParams(Section):
 
     start: Share
     end: Share
-    sigma: Rate
+    sigma: Annotated[float, Field(ge=0.001)]
 
 
 class PoolsParams(Section):

@@ -12,7 +12,6 @@ from typing import Literal, Protocol
 import numpy as np
 import polars as pl
 
-from pipeline.errors import ParamsError
 from pipeline.filter_params import (
     BrokenStep,
     FilterStep,
@@ -143,13 +142,7 @@ class Quota:
     by: Literal["spread", "lot"]
 
     def objection(self, groups: pl.DataFrame) -> pl.Expr:
-        """Null or `over_quota`. Raises ParamsError for an environment that no group has."""
-        known = sorted(set(groups["environment"].to_list()))
-        stray = sorted(set(self.most) - set(known))
-        if stray and known:
-            raise ParamsError(
-                f"params.yaml: filter: quota names environment {stray[0]!r}; known are {', '.join(known)}"
-            )
+        """Null or `over_quota`."""
         order = lots(groups["task_id"]) if self.by == "lot" else -groups["reward_std"].fill_null(0.0)
         ranked = groups.select("environment", order=order).select(pl.col("order").rank("ordinal").over("environment"))
         most = pl.col("environment").replace_strict(dict(self.most), default=None, return_dtype=pl.Int64)
