@@ -58,10 +58,16 @@ class Later:
         for key, scores in self.by_key.items():
             if key in met:
                 continue
-            said = key.replace("\n", ", try ") if "\n" in key else f"trace {key}"
             for arrived in scores.values():
-                fault = TraceError(Reason.UNKNOWN_TRACE, f"no {said.removesuffix(', try ')} was read")
+                fault = TraceError(Reason.UNKNOWN_TRACE, f"no {_said(key)} was read")
                 yield quarantined(arrived.source, arrived.line, fault)
+
+
+def _said(key: str) -> str:
+    task, separator, number = key.partition("\n")
+    if not separator:
+        return f"trace {key}"
+    return f"{task}, try {number}," if number else f"{task} without a try"
 
 
 def keys_of_row(row: Row) -> tuple[str, ...]:
@@ -78,7 +84,7 @@ def load_scores(
 ) -> tuple[Later, list[Quarantined]]:
     """All scores below `folder`, which need not exist, and what of it cannot be read.
 
-    `name` is what users call the folder; `plain` is what becomes of a task's id in the table of traces.
+    `name` is what users call the folder; `plain` is what becomes of the ids of tasks and tries in the table of traces.
     """
     later, faults = Later(), []
     for source, path in trace_files(folder) if folder.is_dir() else []:
@@ -113,7 +119,7 @@ def _key(row: Mapping[str, Any], plain: Callable[[str], str]) -> str:
     source, task = identifier(row.get("source"), "source"), identifier(row.get("task_id"), "task_id")
     if not source or not task:
         raise TraceError(Reason.MISSING_FIELD, "neither trace_id, nor source and task_id", "trace_id")
-    return f"{source}#{plain(task)}\n{identifier(row.get('try'), 'try') or ''}"
+    return f"{source}#{plain(task)}\n{plain(identifier(row.get('try'), 'try') or '')}"
 
 
 def _value(raw: Any) -> float:

@@ -18,7 +18,7 @@ from stdnum import iban, luhn
 from stdnum.us import ssn
 
 from pipeline.condition import SECONDS, compiled
-from pipeline.errors import GraderFault
+from pipeline.errors import GraderFault, ParamsError
 from pipeline.ingest_params import PrivacyParams
 
 _LOCAL = re.compile(r"[\w.%+'-]{1,64}$")
@@ -62,7 +62,7 @@ class Finder:
     def __init__(self, params: PrivacyParams) -> None:
         self._patterns = {name: compiled(pattern) for name, pattern in params.patterns.items()}
         self._kinds = [(kind, _FINDERS[kind]) for kind in _FINDERS if kind in params.kinds]
-        self._regions = params.regions
+        self._regions = _known_regions(params.regions)
         self._phones = "phone" in params.kinds
         self._known = lru_cache(maxsize=1 << 14)(self._search)
 
@@ -97,6 +97,17 @@ class Finder:
 def finder_of(params_json: str) -> Finder:
     """The finder of `PrivacyParams` as JSON text; made once in each process."""
     return Finder(PrivacyParams.model_validate_json(params_json))
+
+
+def _known_regions(regions: tuple[str, ...]) -> tuple[str, ...]:
+    """Raises ParamsError for one without a numbering plan: nothing would be found there, without a word."""
+    stray = next((region for region in regions if region not in phonenumbers.SUPPORTED_REGIONS), None)
+    if stray is not None:
+        raise ParamsError(
+            f"params.yaml: ingest.privacy.regions: no phone numbers are known of {stray!r}; countries are written as "
+            "in ISO 3166, such as US or GB"
+        )
+    return regions
 
 
 Span = tuple[int, int, str]

@@ -78,8 +78,17 @@ def test_a_file_that_is_no_table_of_scores_is_told(tmp_path: Path, content: byte
 def test_scores_for_traces_that_were_not_read_are_told(tmp_path: Path) -> None:
     later, _ = load(tmp_path, a_csv=b"trace_id,source,task_id,try,score\nt1,,,,1\n,x,7,0,1\n,x,8,,1\n")
     rows = [(row.line, row.reason, row.message) for row in later.unmatched({"t1"})]
-    assert rows == [(3, "unknown_trace", "no x#7, try 0 was read"), (4, "unknown_trace", "no x#8 was read")]
+    assert rows == [
+        (3, "unknown_trace", "no x#7, try 0, was read"),
+        (4, "unknown_trace", "no x#8 without a try was read"),
+    ]
 
 
 def test_a_missing_folder_holds_no_scores(tmp_path: Path) -> None:
     assert load_scores(tmp_path / "none", "scores", CAP) == (Later(), [])
+
+
+def test_ids_of_tries_are_looked_for_as_they_are_written(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_bytes(b"source,task_id,try,score\nx,7,bob,1\n")
+    later, _ = load_scores(tmp_path, "scores", CAP, lambda text: text.replace("bob", "<NAME_1>"))
+    assert joined(later, "t0", "x#7", "<NAME_1>")["s"] == 1.0

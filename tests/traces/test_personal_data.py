@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.errors import GraderFault
+from pipeline.errors import GraderFault, ParamsError
 from pipeline.ingest_params import PrivacyParams
 from pipeline.traces.personal_data import Finder
 
@@ -78,3 +78,8 @@ def test_a_pattern_without_an_end_is_given_up() -> None:
 )  # fmt: skip
 def test_long_hostile_texts_come_to_an_end(text: str) -> None:
     assert ALL.find(text * (40_000 // len(text))) == ()
+
+
+def test_a_country_that_nobody_knows_is_refused_rather_than_searched_in_vain() -> None:
+    with pytest.raises(ParamsError, match=r"ingest\.privacy\.regions: no phone numbers are known of 'UK'; .* US or GB"):
+        Finder(PrivacyParams(enabled=True, regions=("US", "UK")))
