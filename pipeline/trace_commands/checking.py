@@ -13,10 +13,10 @@ from pipeline.rows import trace_to_row
 from pipeline.traces import FORMATS
 from pipeline.traces.decode import unstorable
 from pipeline.traces.folder import Found, peek, read_file, trace_files
+from pipeline.traces.intake import repeated
 from pipeline.traces.joined_scores import load_scores
 from pipeline.traces.preview import HEAD_BYTES
 from pipeline.traces.reading import quarantined
-from pipeline.traces.reasons import Reason
 from pipeline.traces.units import read_unit, trace_units
 
 SCORES = "scores"
@@ -96,7 +96,7 @@ def _blank(shown: str, path: Path, scores: bool = False) -> FileReport:
 
 
 def _fill(reports: dict[str, FileReport], items: Iterator[Trace | Quarantined], most: int) -> None:
-    seen: set[str] = set()
+    seen: dict[str, float | None] = {}
     for item in items:
         report = reports[item.source]
         refused = item if isinstance(item, Quarantined) else _refusal(item, seen)
@@ -107,14 +107,14 @@ def _fill(reports: dict[str, FileReport], items: Iterator[Trace | Quarantined], 
             report.traces += 1
 
 
-def _refusal(trace: Trace, seen: set[str]) -> Quarantined | None:
+def _refusal(trace: Trace, seen: dict[str, float | None]) -> Quarantined | None:
     """Why `ingest` would not write a trace that was read; None when it would."""
     if trace.trace_id in seen:
-        message = "this run was read before with equal content"
-        return Quarantined(trace.source, trace.line, None, Reason.DUPLICATE_EXPORT.value, message)
+        again = repeated(trace.group_id, trace.try_id, trace.reward, seen[trace.trace_id])
+        return quarantined(trace.source, trace.line, again)
     try:
         trace_to_row(trace)
     except TypeError as error:
         return quarantined(trace.source, trace.line, unstorable(error, "metadata"))
-    seen.add(trace.trace_id)
+    seen[trace.trace_id] = trace.reward
     return None

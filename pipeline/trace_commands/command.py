@@ -16,8 +16,7 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")] = False,
 ) -> None:
     """Read files as `ingest` would, write nothing, and say what would become of them."""
-    from rich.console import Console
-
+    from pipeline.terminal import stdout
     from pipeline.trace_commands.checking import check_path
     from pipeline.trace_commands.showing import show_reports
 
@@ -25,7 +24,7 @@ def check(
     if as_json:
         print(json.dumps({"files": [report.as_json() for report in reports]}))
     else:
-        show_reports(Console(), reports)
+        show_reports(stdout(), reports)
 
 
 @app.command()
@@ -35,9 +34,8 @@ def show(
     longest: Annotated[int, typer.Option(help="Characters shown of one text; 0: all.", min=0)] = 4000,
 ) -> None:
     """Show one trace: where it is from, how it ended, and the conversation."""
-    from rich.console import Console
-
+    from pipeline.terminal import stdout
     from pipeline.trace_commands.finding import find_trace
     from pipeline.trace_commands.showing import show_trace
 
-    show_trace(Console(), find_trace(file, trace_id), longest)
+    show_trace(stdout(), find_trace(file, trace_id), longest)

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from rich.console import Console
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from pipeline.records import Message, Trace
+from pipeline.terminal import print_framed
 from pipeline.trace_commands.checking import FileReport
 
 # All control characters but newline and tab, and those that turn the direction of writing or hide text.
@@ -25,20 +25,26 @@ def printable(text: str, longest: int = 0) -> str:
     return f"{shown}\n[{more} characters more; --longest 0 shows all]" if more else shown
 
 
+def _one_line(text: str) -> str:
+    """The text, printable, with its ends of line spelled out: a name must not look like a line of the report."""
+    return printable(text.replace("\n", r"\n"))
+
+
 def show_reports(console: Console, reports: Sequence[FileReport]) -> None:
     """A line for each file, its first faults below it, and the sum."""
     for report in reports:
-        console.print(_headline(report))
+        console.print(_headline(report), soft_wrap=True)
         for row in report.faults:
             place = f"line {row.line}" + (f", {row.field}" if row.field else "")
-            said = Text.assemble("  ", (printable(place), "bold"), ": ", (row.reason, "red"), ": ")
-            console.print(said.append(printable(row.message)), soft_wrap=True)
+            said = Text.assemble("  ", (_one_line(place), "bold"), ": ", (row.reason, "red"), ": ")
+            console.print(said.append(_one_line(row.message)), soft_wrap=True)
         if more := report.quarantined - len(report.faults):
             reasons = ", ".join(f"{reason} {count}" for reason, count in report.reasons.most_common())
             console.print(Text(f"  and {more} more; by reason: {reasons}", style="dim"), soft_wrap=True)
     traces, refused = sum(one.traces for one in reports), sum(one.quarantined for one in reports)
     style = "bold green" if traces and not refused else "bold yellow" if traces else "bold red"
-    console.print(Text(f"{traces} traces of {len(reports)} files, {refused} records would be quarantined", style=style))
+    summary = f"{traces} traces of {len(reports)} files, {refused} records would be quarantined"
+    console.print(Text(summary, style=style), soft_wrap=True)
 
 
 def show_trace(console: Console, trace: Trace, longest: int) -> None:
@@ -55,7 +61,7 @@ def _headline(report: FileReport) -> Text:
     style = "green" if report.traces and not report.quarantined else "yellow" if report.traces else "red"
     form = (report.format, "cyan") if report.format else ("unknown format", "red")
     counts = f"{report.traces} traces, {report.quarantined} quarantined"
-    return Text.assemble((printable(report.path), "bold"), "  ", form, "  ", (counts, style))
+    return Text.assemble((_one_line(report.path), "bold"), "  ", form, "  ", (counts, style))
 
 
 def _facts(trace: Trace) -> Iterator[tuple[str, str]]:
@@ -93,4 +99,4 @@ def _show_message(console: Console, message: Message, longest: int) -> None:
             body.append(f"\n  {printable(call.parse_error)}", style="red")
     if body.plain.startswith("\n"):
         body = body[1:]
-    console.print(Panel(body, title=Text(title), title_align="left", border_style="dim"))
+    print_framed(console, title, body, border="dim")

@@ -62,7 +62,8 @@ class Intake:
     def _is_new(self, row: Row) -> bool:
         key = bytes.fromhex(row["trace_id"])
         if key in self._seen:
-            self._refuse(quarantined(row["source"], row["line"], _repeated(row, self._seen[key])))
+            again = repeated(row["group_id"], row["try_id"], row["reward"], self._seen[key])
+            self._refuse(quarantined(row["source"], row["line"], again))
             return False
         self._seen[key] = row["reward"]
         row["line"] += self._before
@@ -76,9 +77,10 @@ class Intake:
         self.refuse(row)
 
 
-def _repeated(row: Row, kept: Any) -> TraceError:
-    which = f"try {row['try_id']} of {row['group_id']}" if row["try_id"] is not None else "this run"
-    conflict = "" if kept == row["reward"] else f"; its reward {row['reward']} differs from {kept}, which is kept"
+def repeated(group_id: str | None, try_id: str | None, reward: float | None, kept: float | None) -> TraceError:
+    """The fault of a run that was read before; `kept` is the reward that it had then."""
+    which = f"try {try_id} of {group_id}" if try_id is not None else "this run"
+    conflict = "" if kept == reward else f"; its reward {reward} differs from {kept}, which is kept"
     return TraceError(Reason.DUPLICATE_EXPORT, f"{which} was read before with equal content{conflict}")
 
 

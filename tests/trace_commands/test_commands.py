@@ -72,6 +72,22 @@ def test_check_prints_one_json_object(run: Any) -> None:
     assert (notes["format"], notes["reasons"], notes["faults"][0]["line"]) == (None, {"unknown_format": 1}, 1)
 
 
+def test_check_keeps_a_file_on_one_line_however_long_or_odd_its_name(run: Any) -> None:
+    folder = Path("x" * 200)
+    folder.mkdir()
+    (folder / "a\nb.jsonl  openai_chat  9 traces, 0 quarantined").write_bytes(lines({"messages": [USER, ANSWER]}))
+    said = run("check", str(folder))[1]
+    assert said.count("\n") == 2
+    assert r"/a\nb.jsonl  openai_chat  9 traces, 0 quarantined  openai_chat  1 traces" in said
+
+
+def test_check_tells_rewards_that_contradict_each_other_as_ingest_does(run: Any) -> None:
+    rows = [{"messages": [USER, ANSWER], "task_id": "t", "trial": 0, "reward": value} for value in (1.0, 0.0)]
+    Path("a.jsonl").write_bytes(lines(*rows))
+    said = run("check", "a.jsonl")[1]
+    assert "try 0 of a.jsonl#t was read before with equal content; its reward 0.0 differs from 1.0, which is" in said
+
+
 def test_check_reads_one_file_and_colours_for_terminals(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder() / "sub/a.jsonl"
     assert json.loads(run("check", str(path), "--json")[1])["files"][0]["path"] == str(path)
