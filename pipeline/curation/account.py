@@ -1,13 +1,18 @@
 """What became of every candidate, counted."""
 
+import difflib
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.cases import components
+from pipeline.cases import REWARD, components
+from pipeline.curation.candidates import TRACES
 from pipeline.curation.parts import Part
 from pipeline.rows import Row
+
+_SHOWN = 12
+"""Names of scores in one remark, the most frequent first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,21 @@ def summarise(judged: Sequence[Judged], parts: Sequence[Part]) -> dict[str, Any]
         "by_origin": _reasons_by(judged, "origin"),
         "by_format": _reasons_by(judged, "format"),
     }
+
+
+def unknown_success(name: str, judged: Sequence[Judged], scores: Iterable[str]) -> str | None:
+    """What to say when no trace carries the score that success goes by, most often because it is misspelt.
+
+    `scores` are the names of the scores of all traces, read only then.
+    """
+    outcomes = [one.row["outcome"] for one in judged if one.row["origin"] == TRACES]
+    if name == REWARD or not outcomes or any(value is not None for value in outcomes):
+        return None
+    seen = Counter(scores)
+    close = difflib.get_close_matches(name, seen, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    known = ", ".join(f"{score!r} {count}" for score, count in seen.most_common(_SHOWN)) or "none"
+    return f"no trace carries the score {name!r} of curate.success{hint}; seen: {known}"
 
 
 def _reasons_by(judged: Sequence[Judged], column: str) -> dict[str, dict[str, int]]:

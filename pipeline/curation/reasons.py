@@ -44,7 +44,7 @@ REMEDIES: dict[Reason, str] = {
     Reason.NOT_A_SOURCE: "raise the weight of their origin in curate.mixture",
     Reason.OTHER_HARNESS: "set curate.harness to any, or raise synthesize.demos",
     Reason.ERROR_STATUS: "bring traces of runs that ended",
-    Reason.NO_REWARD: "bring traces with a reward, or raise synthesize.demos",
+    Reason.NO_REWARD: "bring traces with a reward, name a score of theirs in curate.success, or raise synthesize.demos",
     Reason.FAILED: "lower curate.success.at, see curate.failed, or bring successful traces",
     Reason.HELD_OUT: "bring traces of other cases than those of data/tasks/valid.parquet and eval.parquet",
     Reason.NO_AGENT_TURN: "bring traces in which the agent speaks",

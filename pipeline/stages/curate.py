@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from pipeline.curation.account import Judged, summarise
+from pipeline.curation.account import Judged, summarise, unknown_success
 from pipeline.curation.candidates import Candidate, Tools, from_demo, from_trace, seen_tools, sft_row
 from pipeline.curation.choose import Chooser, Verdict
 from pipeline.curation.heldout import HeldOut
@@ -24,7 +24,7 @@ from pipeline.records import CURATED, DEMOS, SFT_ROWS, TASKS, TRACES, Task
 from pipeline.rollouts.harnesses import Harnesses
 from pipeline.rows import Row, demo_from_row, task_from_row, trace_from_row
 from pipeline.stages.common import Progress, stage_main
-from pipeline.tables import read_parquet, write_json, write_parquet
+from pipeline.tables import loads, read_parquet, write_json, write_parquet
 from pipeline.tracking import Run
 from pipeline.training.loading import load_tokenizer
 
@@ -41,6 +41,8 @@ def body(params: Params, run: Run) -> None:
     train = list(_tasks(TRAIN_FILE)) if params.synthesize.pivots.enabled else []
     seen = seen_tools([*train, *held_out])
     judged = judge_all(params, held_out, train, seen)
+    if remark := unknown_success(params.curate.success.name, judged, _scores()):
+        print(f"curate     {remark}", flush=True)
     check_names(params.curate.mixture, (one.row["format"] for one in judged))
     kept = [one for one in judged if one.copies]
     if not kept:
@@ -81,6 +83,11 @@ def judge_all(
         judged.append(_judged(candidate, chooser.judge(candidate)))
         progress(done, "judging traces and demonstrations")
     return judged
+
+
+def _scores() -> Iterator[str]:
+    """Names of the scores of all traces."""
+    return (name for row in read_parquet(TRACE_FILE, TRACES, ("scores",)) for name in loads(row["scores"]))
 
 
 def _tasks(path: Path) -> Iterator[Task]:
