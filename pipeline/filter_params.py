@@ -96,8 +96,11 @@ class NearDuplicateStep(Section):
     """Keeps of tasks that say nearly the same the one whose rewards are spread most."""
 
     kind: Literal["near_duplicate"]
-    similarity: Portion
-    """Jaccard similarity of the sets of three consecutive words, from which on two tasks count as one."""
+    similarity: Annotated[float, Field(ge=0.5, le=1)]
+    """Jaccard similarity of the sets of three consecutive words, from which on two tasks count as one.
+
+    Less is refused, because pairs below 0.5 are not found but by luck, see `pipeline.selection.near`.
+    """
     text: Annotated[tuple[Literal["question", "initial_state", "golden_calls"], ...], Field(min_length=1)] = (
         "question", "golden_calls",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from pipeline.judge_params import AnyGraderParams
 from pipeline.section import Count, Positive, Section
 
 Kind = Literal["email", "phone", "credit_card", "iban", "ip_address", "us_ssn"]
-"""Kinds of personal data that are known, see docs/traces.md for what each finds."""
+"""Kinds of personal data that are known, see docs/privacy.md for what each finds."""
 PatternName = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$", max_length=40)]
 """Names a declared pattern and, in capitals, its placeholders."""
 

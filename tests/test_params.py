@@ -39,5 +39,12 @@ def test_a_window_of_the_profile_begins_below_its_end() -> None:
     assert "profile.adaptive: Value error, window begins at 0.9, above its end 0.1" in said
 
 
+def test_a_likeness_below_which_pairs_are_not_found_is_refused() -> None:
+    steps = [{"kind": "near_duplicate", "similarity": 0.3}]
+    assert "filter.steps.0.near_duplicate.similarity: Input should be greater than or equal to 0.5" in refused(
+        filter__steps=steps
+    )
+
+
 def test_a_window_too_narrow_to_compute_with_is_refused() -> None:
     assert "rl.sampler.window.sigma" in refused(rl__sampler__window={"start": 0.7, "end": 0.3, "sigma": 1e-200})
