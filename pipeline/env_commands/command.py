@@ -24,12 +24,11 @@ Template = Annotated[str | None, typer.Option(help="Template of the task; the fi
 @app.command("list")
 def list_all() -> None:
     """List the shipped environments and your own."""
-    from rich.console import Console
-
     from pipeline.env_commands.finding import list_environments
     from pipeline.env_commands.showing import show_list
+    from pipeline.terminal import stdout
 
-    show_list(Console(), list_environments())
+    show_list(stdout(), list_environments())
 
 
 @app.command()
@@ -55,8 +54,9 @@ def check(
     from pipeline.env_commands.checking import check as check_world
     from pipeline.env_commands.finding import find_declared
     from pipeline.env_commands.showing import show_report
+    from pipeline.terminal import stdout
 
-    console = Console(quiet=as_json)
+    console = stdout(quiet=as_json)
     try:
         world = find_declared(name)
         with Console(stderr=True).status("drawing tasks") as status:
@@ -86,13 +86,12 @@ def tasks(name: Annotated[str, typer.Argument(help="A name as in params.yaml, or
 @app.command()
 def play(name: Name, template: Template = None, seed: Seed = 0) -> None:
     """Play a task yourself; the grades, with their reasons, come at the end."""
-    from rich.console import Console
-
     from pipeline.env_commands.finding import find_world
     from pipeline.env_commands.playing import play as play_world
     from pipeline.env_commands.tasks import task_to_play
+    from pipeline.terminal import stdout
 
-    console = Console()
+    console = stdout()
     world = find_world(name)
     play_world(console, world, task_to_play(world, template, seed), _lines(console.is_terminal))
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
-from rich.panel import Panel
 from rich.text import Text
 
 from pipeline.env_commands.mutations import show_call
@@ -14,6 +13,7 @@ from pipeline.environments.tools import call_tool, reset_arguments
 from pipeline.environments.users import ScriptedUser
 from pipeline.environments.worlds import World
 from pipeline.records import Grade, Message, Task
+from pipeline.terminal import print_framed
 
 TIMEOUT = 30.0
 """Seconds that a tool has for its answer."""
@@ -21,6 +21,7 @@ HELP = (
     "Type a call, such as `{example}` or the same in JSON. `tools` lists the tools again, `say TEXT` speaks to whoever "
     "asked, `done` ends the episode, `done TEXT` with a last word."
 )
+LEAVING = "`done` ends the episode, with its grades. To leave without them: Ctrl-C; nothing of the episode is kept."
 
 
 def play(console: Console, world: World, task: Task, lines: Iterator[str]) -> tuple[Grade, ...]:
@@ -32,7 +33,7 @@ def play(console: Console, world: World, task: Task, lines: Iterator[str]) -> tu
     added = environment.reset(**reset_arguments(task))
     _open(console, world, task.question + (f"\n{added}" if added else ""), task)
     user = ScriptedUser(environment.user, task.task_id) if environment.user is not None else None
-    calls = 0
+    tools, calls = {tool["function"]["name"] for tool in world.tools}, 0
     for line in map(str.strip, lines):
         word, _, rest = line.partition(" ")
         if word == "done":
@@ -45,6 +46,8 @@ def play(console: Console, world: World, task: Task, lines: Iterator[str]) -> tu
             _help(console, task)
         elif word == "say":
             _say(console, user.answer if user is not None else None, environment, rest)
+        elif word in ("quit", "exit", "q") and word not in tools:
+            console.print(Text(f"  {LEAVING}", style="yellow"))
         elif word:
             calls += _call(console, world, environment, line)
     console.print(Text(f"\nThe episode is over after {calls} calls; the golden run has {len(task.golden_calls)}:"))
@@ -58,8 +61,8 @@ def play(console: Console, world: World, task: Task, lines: Iterator[str]) -> tu
 
 def _open(console: Console, world: World, question: str, task: Task) -> None:
     if world.procedure:
-        console.print(Panel(Text(world.procedure), title="procedure", title_align="left"))
-    console.print(Panel(Text(question, style="bold"), title="question", title_align="left"))
+        print_framed(console, "procedure", Text(world.procedure))
+    print_framed(console, "question", Text(question, style="bold"))
     show_tools(console, world)
     _help(console, task)
 

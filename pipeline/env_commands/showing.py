@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
@@ -13,6 +12,7 @@ from pipeline.env_commands.mutations import show_call
 from pipeline.env_commands.report import Answers, Report, TemplateReport
 from pipeline.environments.worlds import World
 from pipeline.records import Grade, JsonObject, Message
+from pipeline.terminal import print_framed
 
 _LOOKS = {
     "system": ("procedure", "dim"),
@@ -68,7 +68,7 @@ def show_episode(console: Console, messages: Iterable[Message]) -> None:
             console.print(Text(f"    {message.content}"))
         elif message.content:
             name, style = _LOOKS[message.role]
-            console.print(Panel(Text(message.content, style=style), title=name, title_align="left", expand=False))
+            print_framed(console, name, Text(message.content, style=style))
 
 
 def show_tools(console: Console, world: World) -> None:

@@ -17,13 +17,12 @@ def show(
     number: Annotated[int | None, typer.Option("--try", help="Show this try as a conversation.", min=0)] = None,
 ) -> None:
     """Show a task, its tries, and why it was kept or dropped."""
-    from rich.console import Console
-
     from pipeline.params import load_params
     from pipeline.task_commands.finding import find
     from pipeline.task_commands.showing import show_task, show_try
+    from pipeline.terminal import stdout
 
-    found, console = find(task_id), Console()
+    found, console = find(task_id), stdout()
     show_task(console, found, load_params().reward)
     if number is not None:
         chosen = next((one for one in found.tries if one.try_index == number), None)
@@ -38,15 +37,14 @@ def list_groups(
     most: Annotated[int, typer.Option(help="Groups to print.", min=0)] = 20,
 ) -> None:
     """List the profiled tasks with their verdicts, those with most spread first."""
-    from rich.console import Console
-
     from pipeline.selection.reasons import Reason
     from pipeline.task_commands.finding import groups_with
     from pipeline.task_commands.showing import show_groups
+    from pipeline.terminal import stdout
 
     if reason is not None and reason not in [each.value for each in Reason]:
         raise InputError(f"unknown reason {reason!r}; choose one of {', '.join(each.value for each in Reason)}")
-    show_groups(Console(), groups_with(reason), most)
+    show_groups(stdout(), groups_with(reason), most)
 
 
 @app.command()
@@ -68,10 +66,9 @@ def compare(
     out: Annotated[Path | None, typer.Option(help="CSV file with both pass rates of every common task.")] = None,
 ) -> None:
     """Compare two models' profiles of the same tasks, joined by task."""
-    from rich.console import Console
-
     from pipeline.params import load_params
     from pipeline.task_commands.profiling import compare_profiles
     from pipeline.task_commands.showing import show_comparison
+    from pipeline.terminal import stdout
 
-    show_comparison(Console(), compare_profiles(load_params(), before, after, out))
+    show_comparison(stdout(), compare_profiles(load_params(), before, after, out))

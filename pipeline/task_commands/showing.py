@@ -6,7 +6,6 @@ from typing import Any
 
 import polars as pl
 from rich.console import Console
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +16,7 @@ from pipeline.rows import Row
 from pipeline.selection.reasons import Reason
 from pipeline.synthesis.drafting.writing import shown
 from pipeline.task_commands.finding import Found
+from pipeline.terminal import print_framed
 
 WHY = {
     Reason.SIGNAL: "no step of filter.steps objects",
@@ -90,7 +90,7 @@ def _show_facts(console: Console, task: Task) -> None:
     console.print(
         _text(f"{task.environment}, template {task.template}, split {task.split}" + f"; {knobs}" * bool(knobs))
     )
-    console.print(Panel(_text(task.question), title="question", title_align="left", expand=False))
+    print_framed(console, "question", _text(task.question))
     for call in task.golden_calls:
         console.print(_text(f"  golden > {call.get('name')} {json.dumps(call.get('arguments'), ensure_ascii=False)}"))
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 from typer.testing import CliRunner, Result
 
 from pipeline.env_commands.command import app
@@ -72,7 +73,7 @@ def test_what_cannot_be_drawn_fails_and_the_other_templates_are_checked_all_the_
     done = run("check", "desk.yaml", "--tasks", "6")
     assert done.exit_code == 1
     assert "fault: template heavy: desk: case heavy promises rule heavy, but light decides" in done.output
-    assert "│" not in done.output, "no episode is played"
+    assert "procedure: " not in done.output, "no episode is played"
     report = json.loads(run("check", "desk.yaml", "--tasks", "6", "--json").stdout)
     assert {template["name"]: template["tasks"] for template in report["templates"]} == {"light": 6, "heavy": 0}
 
@@ -128,6 +129,32 @@ def test_playing_by_hand(own: Path) -> None:
     assert "error: not found: P-1" in done.output
     assert "The episode is over after 1 calls" in done.output
     assert "should be" in done.output
+
+
+def test_who_wants_to_quit_is_told_how_to_end_with_grades_and_goes_on_playing(own: Path) -> None:
+    done = run("play", "desk.yaml", typed="quit\nexit\nweigh P-1\ndone\n")
+    assert done.output.count("`done` ends the episode, with its grades. To leave without them: Ctrl-C") == 2
+    assert "no tool" not in done.output
+    assert "The episode is over after 1 calls" in done.output
+
+
+def test_nothing_is_wrapped_off_a_terminal(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS")
+    (own / "desk.yaml").write_text(DESK.replace("A desk for parcels.", f"A desk for parcels, {'long ' * 60}."))
+    lines = run("check", "desk.yaml", "--tasks", "12").output.splitlines()
+    assert lines[0].endswith("long .")
+    [verdict] = [line for line in lines if line.startswith("desk: ")][1:]
+    assert verdict.endswith("each solved by its golden run with outcome 1 and process 1")
+    assert "procedure: Weigh each parcel; refuse heavy ones." in lines
+
+
+def test_a_terminal_gets_frames_of_its_width(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    lines = Text.from_ansi(run("play", "desk.yaml", typed="done\n").output).plain.splitlines()
+    assert any(line.startswith("╭─ procedure ─") for line in lines)
+    assert max(map(len, lines)) <= 60
 
 
 def test_playing_the_golden_run_by_hand_earns_everything(own: Path) -> None:
