@@ -10,6 +10,8 @@ from pipeline.tables import loads
 
 MOST = 20
 """Harnesses of one folder that are compared; where each trace has tools of its own, nothing changes over time."""
+SHOWN = 12
+"""Tools named in one sentence; metrics/ingest.json has them all."""
 
 
 @dataclass(slots=True)
@@ -51,9 +53,14 @@ def said(entry: dict[str, Any]) -> str:
     """One entry as a sentence; empty for the first harness of a folder."""
     if "harnesses" in entry:
         return f"{entry['folder']}: {entry['harnesses']} different sets of tools; they are not compared"
-    parts = [f"{what} {', '.join(entry[what])}" for what in ("added", "removed", "changed") if entry.get(what)]
+    parts = [f"{what} {_first(entry[what])}" for what in ("added", "removed", "changed") if entry.get(what)]
     since = f" ({entry['since']})" if entry["since"] else ""
     return f"{entry['folder']}: other tools from {entry['first']}{since} on: {'; '.join(parts)}" if parts else ""
+
+
+def _first(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(names[:SHOWN]) + more
 
 
 def _hashes(text: str) -> dict[str, str]:

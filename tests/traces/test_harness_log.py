@@ -25,6 +25,12 @@ def log(*rows: dict[str, Any]) -> list[dict[str, Any]]:
     return found.as_json()
 
 
+def test_a_sentence_names_the_first_of_many_tools() -> None:
+    [_, many] = log(row("x/1", 1, tool("z")), row("x/2", 1, tool("z"), *(tool(f"t{n:02d}") for n in range(15))))
+    assert said(many).endswith("added t00, t01, t02, t03, t04, t05, t06, t07, t08, t09, t10, t11 and 3 more")
+    assert len(many["added"]) == 15
+
+
 def test_a_change_within_a_folder_is_told_tool_by_tool() -> None:
     old, new = (tool("a"), tool("b"), tool("c")), (tool("b", "new"), tool("c"), tool("d"))
     first, second = log(row("x/1", 1, *old), row("x/1", 2, *old), row("x/2", 1, *new), row("y/1", 1, tool("z")))
