@@ -92,6 +92,7 @@ class Reporter:
         note = "  ".join(f"{name} {value:.3f}" for name, value in shown.items() if value is not None)
         if step:
             note += f"  groups {row['groups']}  max_turns {row['max_turns']}"
+            note += f"  reprofiled by {row['reprofiled']} rollouts" * bool(row["reprofiled"])
         self._progress(step, note)
         if step and int(row["groups"] or 0) < self._groups:
             said = (

@@ -6,10 +6,11 @@ import pytest
 
 from pipeline.params import Params
 from pipeline.stages.common import stage_main
-from pipeline.stages.rl import tell_gap
+from pipeline.stages.rl import Reporter, tell_gap
 from pipeline.tracking import Run
 from pipeline.training.rl import RlResult
-from pipeline.training.rl_history import COLUMNS, HistoryRow
+from pipeline.training.rl_history import COLUMNS, HistoryRow, columns
+from tests.training.rollouts import params
 
 
 def interrupted(_params: Params, _run: Run) -> None:
@@ -48,3 +49,13 @@ def test_rl_warns_where_only_train_is_solved(capsys: pytest.CaptureFixture[str])
     assert capsys.readouterr().out == ""
     tell_gap(result(0.5, 0.0))
     assert "warning: outcome 0.50 on train tasks, but nothing is solved on valid" in capsys.readouterr().out
+
+
+def test_a_step_before_which_all_tasks_were_tried_anew_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = Reporter(params(rl={"groups": 1, "steps": 9}), Run())
+    row = dict.fromkeys(columns(["claims"])) | {"step": 2, "groups": 1, "max_turns": 8, "reprofiled": 0}
+    reporter(row)
+    reporter(row | {"step": 3, "reprofiled": 24})
+    before, after = capsys.readouterr().out.splitlines()
+    assert "reprofiled" not in before
+    assert after.endswith("groups 1  max_turns 8  reprofiled by 24 rollouts")
