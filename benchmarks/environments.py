@@ -33,6 +33,8 @@ LONGER = {"max_turns": 34, "max_context": 900}
 """The archive's longest way has 33 calls."""
 STEPS, EVERY = 16, 5
 """Generation steps of RL and of each round of its horizon: about half of the preset's, so that all arms fit."""
+EPOCHS = 6
+"""Epochs of SFT, twice the preset's: held-out wordings take longer to be read than seen ones."""
 TRIES = 4
 """Tries of each eval task."""
 
@@ -73,6 +75,7 @@ def set_params(path: Path, seed: int) -> None:
     for section, key in (("demo", "groups"), ("synthesize", "train"), ("synthesize", "valid"), ("synthesize", "demos")):
         params[section][key] *= len(WORLDS)
     params["rollouts"].update(LONGER)
+    params["sft"]["epochs"] = EPOCHS
     params["rl"]["steps"], params["rl"]["horizon"]["every"] = STEPS, EVERY
     params["rl"]["horizon"]["rounds"][-1] = LONGER["max_turns"]
     params["evaluate"]["tries"] = TRIES

@@ -3,8 +3,9 @@
 All other text of an episode is merged across words, since it is the same everywhere. A question is not: where merges
 span a whole phrase, the same request in other words falls into tokens that training never showed. Here each word that
 questions use again and again is one token wherever it stands, and any other word is spelled letter by letter. Letters
-are trained by spelling words of a share of the questions, as BPE-dropout (arXiv 1910.13267) does with all text; this is
-only done where valid asks in words that no demonstration has.
+are trained by spelling words of a share of the questions, as BPE-dropout (arXiv 1910.13267) does with all text. Words of
+these questions also change places, as by the random swap of EDA (arXiv 1901.11196): ids then stand anywhere, and have to
+be found by what they are. Both is only done where valid asks in words that no demonstration has.
 """
 
 import random
@@ -20,8 +21,8 @@ _ASKED = re.compile(r"<\|im_start\|>user\n(?!<tool_response>)(.*?)<\|im_end\|>",
 _WORD = re.compile(r"[^\W\d_](?:[^\W\d]|['-])*")
 _FREQUENT = 0.02
 """A word of so many questions, as a share of the episodes of one kind, is a token of its own."""
-_ROWS = 0.3
-"""Share of the rows in whose question words are spelled."""
+_ROWS = 0.5
+"""Share of the rows in whose question words change places and are spelled."""
 _SPELLED = 0.6
 """Probability that a word is spelled, in a question where words are."""
 
@@ -54,24 +55,30 @@ def question_pattern(words: Sequence[str]) -> str:
 
 
 class Speller:
-    """Spells words of questions in rows of tokens."""
+    """Words questions otherwise in rows of tokens: the same words, in another order, some of them spelled."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
         """Rows are only changed where the tokenizer says that words to come are unseen."""
         self._rng = random.Random(f"spell-{seed}")
+        self._tokenizer = tokenizer
         self._share = _ROWS if tokenizer.init_kwargs.get(SPELLS) else 0.0
         self._ids = tokenizer.get_vocab() if self._share else {}
         self._tokens = {number: token for token, number in self._ids.items()}
 
     def __call__(self, ids: Sequence[int], mask: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Ids and mask, perhaps with words of the first question spelled; the text that they stand for is the same."""
+        """Ids and mask, perhaps with the words of the first question elsewhere and spelled; all else is the same."""
         opening = self._ids.get("user\u010a")
         if self._rng.random() >= self._share or opening not in ids:
             return list(ids), list(mask)
         start = ids.index(opening) + 1
         end = ids.index(self._ids["<|im_end|>"], start)
-        asked = [each for token in ids[start:end] for each in self._spelled(token)]
+        words = str(self._tokenizer.decode(list(ids[start:end]))).split(" ")
+        self._rng.shuffle(words)
+        asked = [each for token in self._read(" ".join(words)) for each in self._spelled(token)]
         return [*ids[:start], *asked, *ids[end:]], [*mask[:start], *[0] * len(asked), *mask[end:]]
+
+    def _read(self, asked: str) -> list[int]:
+        return list(self._tokenizer.encode(f"<|im_start|>user\n{asked}<|im_end|>"))[2:-1]
 
     def _spelled(self, number: int) -> Iterator[int]:
         token = self._tokens[number]

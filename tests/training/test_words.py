@@ -56,15 +56,19 @@ def test_all_other_text_is_merged_across_words(tokenizer: PreTrainedTokenizerFas
     assert len(tokenizer.encode("<|im_start|>user\n<tool_response>\nthe claim is open\n</tool_response>")) == 2
 
 
-def test_spelling_keeps_the_text_and_the_agents_tokens(tokenizer: PreTrainedTokenizerFast) -> None:
+def test_words_change_places_and_the_agents_tokens_stay(tokenizer: PreTrainedTokenizerFast) -> None:
     ids = tokenizer.encode(EPISODES[0])
+    asked = questions(EPISODES[0])[0]
     place = ids.index(tokenizer.encode("<|im_start|>assistant\n")[-1])
     mask = [int(number > place) for number in range(len(ids))]
     speller = Speller(tokenizer, 1)
     rows = [speller(ids, mask) for _ in range(40)]
     spelled = [row for row in rows if row[0] != ids]
     assert 0 < len(spelled) < 30
-    assert all(tokenizer.decode(row_ids) == tokenizer.decode(ids) for row_ids, _ in spelled)
+    texts = [str(tokenizer.decode(row_ids)) for row_ids, _ in spelled]
+    assert len({questions(text)[0] for text in texts}) > 5
+    assert all(sorted(questions(text)[0].split()) == sorted(asked.split()) for text in texts)
+    assert all(text.replace(questions(text)[0], asked) == EPISODES[0] for text in texts)
     assert all(sum(row_mask) == sum(mask) and len(row_ids) == len(row_mask) for row_ids, row_mask in spelled)
     assert all(row_ids[-1 - sum(mask) :] == ids[-1 - sum(mask) :] for row_ids, _ in spelled)
 
