@@ -58,8 +58,8 @@ def body(params: Params, run: Run) -> None:
     if share and came_from == TINY:
         print(
             f"base       {share:.0%} of the valid questions hold words that no demonstration's question has (such as "
-            f"{', '.join(words[:4])}); a model that starts from nothing has to guess at them: expect less of valid and "
-            "eval, or give `ask` more phrases for train, of which `held_out` uses the words otherwise",
+            f"{', '.join(words[:4])}); a model that starts from nothing has to do without them: train it longer "
+            "(sft.epochs), or give `ask` more phrases for train, of which `held_out` uses the words otherwise",
             flush=True,
         )
 
