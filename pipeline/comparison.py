@@ -33,6 +33,11 @@ def doubts(models: Mapping[str, Mapping[str, Any]], stages: Mapping[str, Mapping
     `models` holds the figures of the models on valid, `stages` metrics/STAGE.json by stage.
     """
     found = []
+    if stages.get("sft", {}).get("unfinished"):
+        found.append(
+            "SFT was not finished: its valid loss still fell at its last look; train it longer (sft.epochs) before "
+            "anything else"
+        )
     for name in ("rft", "rl"):
         if stages.get(name, {}).get("best_step") == 0:
             found.append(

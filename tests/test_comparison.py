@@ -50,6 +50,13 @@ def test_a_model_that_no_step_made_better_is_named() -> None:
     assert rft.startswith("rejection sampling is the SFT model: no step of it was better on valid")
 
 
+def test_an_unfinished_sft_model_is_named() -> None:
+    [hint] = doubts({}, {"sft": {"unfinished": True}})
+    assert hint.startswith("SFT was not finished: ")
+    assert "sft.epochs" in hint
+    assert doubts({}, {"sft": {"unfinished": False}}) == []
+
+
 def test_what_is_learnt_of_train_alone_is_told() -> None:
     stages = {"profile": {"success_rate": 0.5}}
     [gap] = doubts({"sft": {"pass_at_1": 0.02}}, stages)

@@ -50,6 +50,8 @@ def body(params: Params, run: Run) -> None:
     save_model(model, tokenizer, OUT)
     write_curve(Path("plots/sft.csv"), result.curve)
     write_json(Path("metrics/sft.json"), summarise(result, rows["train"], rows["valid"]))
+    if result.unfinished:
+        print("sft        its valid loss still fell at its last look: it may gain from more sft.epochs", flush=True)
     shutil.rmtree(work)
 
 
@@ -83,6 +85,7 @@ def summarise(result: SftResult, rows: Sequence[TokenRow], valid_rows: Sequence[
     """What metrics/sft.json holds."""
     return {
         "best_step": result.best.step,
+        "unfinished": result.unfinished,
         "steps": result.steps,
         "epochs": result.epochs,
         "valid_loss": result.best.valid_loss,

@@ -26,6 +26,8 @@ from pipeline.training.watch import Look, Report, Watch, latest_checkpoint
 
 IGNORED = -100
 """Label of a token outside the loss."""
+FALLING = 0.05
+"""Share by which the valid loss falls up to the last look of a run that should have gone on."""
 _CHECKPOINTED_ABOVE = 100_000_000
 """Parameters above which activations are recomputed instead of kept."""
 
@@ -48,6 +50,12 @@ class SftResult:
     epochs: float
     trained_tokens: int
     """Tokens that the loss fell on, each counted as often as it was seen."""
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the last look was clearly better than all before it; without valid rows nothing tells."""
+        losses = [look.valid_loss for look in self.curve if look.valid_loss is not None]
+        return len(losses) > 1 and losses[-1] < (1 - FALLING) * min(losses[:-1])
 
 
 class AgentTrainer(SFTTrainer):

@@ -12,7 +12,7 @@ from pipeline.params import SftParams
 from pipeline.rollouts.harnesses import Harnesses
 from pipeline.training.loading import load_model, load_tokenizer
 from pipeline.training.sft import IGNORED, SftResult, TokenRow, agent_nll, train_sft, valid_loss
-from pipeline.training.watch import MEMORY, latest_checkpoint
+from pipeline.training.watch import MEMORY, Look, latest_checkpoint
 from tests.training import tiny
 
 PARAMS = SftParams(
@@ -182,3 +182,21 @@ def test_what_cannot_be_trained_on_is_refused(
 def test_a_loss_that_is_no_number_ends_the_run(runner: Runner, tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="the loss is nan at step"):
         runner(tmp_path / "run", optimizer="adamw", learning_rate=math.inf)
+
+
+@pytest.mark.parametrize(
+    ("losses", "unfinished"),
+    [
+        ([3.0, 0.2, 0.18], True),
+        ([3.0, 0.2, 0.199], False),
+        ([3.0, 0.1, 0.2], False),
+        ([3.0, 0.15, 0.2, 0.16], False),
+        ([3.0], False),
+        ([None, None], False),
+    ],
+)
+def test_a_run_that_should_have_gone_on_is_known_by_its_last_look(
+    losses: list[float | None], unfinished: bool
+) -> None:
+    curve = [Look(step, None, loss) for step, loss in enumerate(losses)]
+    assert SftResult(curve[-1], curve, len(curve), 1.0, 10).unfinished is unfinished
