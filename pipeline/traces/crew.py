@@ -115,4 +115,5 @@ def _work(job: Job, path: Path) -> list[Chunk]:
 def _size(job: Job) -> int:
     if job.span is not None:
         return job.span.stop - job.span.start
-    return sum(path.lstat().st_size for _, path in job.unit.files if path.exists())
+    # os.path.exists is False, and Path.exists raises, where the folder may not be entered.
+    return sum(path.lstat().st_size for _, path in job.unit.files if os.path.exists(path))

@@ -9,7 +9,9 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
+from errno import EINVAL
 from pathlib import Path
+from stat import S_ISREG
 
 import pathspec
 
@@ -29,7 +31,10 @@ class Hasher:
         self._ignored = _ignore_rules(root)
 
     def hash(self, path: str) -> str | None:
-        """Md5 of the file `path` (relative to the root), md5 + `.dir` of a folder, None where nothing is there."""
+        """Md5 of the file `path` (relative to the root), md5 + `.dir` of a folder, None where nothing is there.
+
+        Raises OSError where a file cannot be read.
+        """
         full = self._root / path
         if full.is_dir():
             return self._folder(full)
@@ -61,6 +66,8 @@ class Hasher:
 
     def _file(self, path: Path) -> str:
         stat = path.stat()
+        if not S_ISREG(stat.st_mode):  # to open a pipe would wait for somebody to write into it
+            raise OSError(EINVAL, "not a regular file", str(path))
         key, stamp = path.relative_to(self._root).as_posix(), [stat.st_size, stat.st_mtime_ns, stat.st_ino]
         known = self._memory.get(key)
         if known is not None and known[:3] == stamp:

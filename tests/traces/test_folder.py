@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from pipeline.errors import InputError
+from pipeline.ingest_params import IngestParams
 from pipeline.records import Quarantined
+from pipeline.traces.crew import results
+from pipeline.traces.finish import Finish
 from pipeline.traces.folder import read_file, trace_files
+from pipeline.traces.jobs import Job
+from pipeline.traces.joined_scores import Later
+from pipeline.traces.units import Unit
 from tests.traces.helpers import ANSWER, USER, lines, read, refused
 
 ROW = lines({"messages": [USER, ANSWER]})
@@ -66,6 +72,22 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: py
     (source, path), (other, _) = trace_files(tmp_path)
     assert (source, other) == ("closed", "open.jsonl")
     assert messages(list(read_file(path, source, 1000))) == ["a folder that cannot be listed"]
+
+
+def test_a_file_in_a_folder_that_may_not_be_entered_does_not_stop_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = Job(Unit("file", "", (("a", tmp_path / "a"),)), False, None)
+    stat = os.stat
+
+    def refuse(path: object, *rest: object, **more: object) -> object:
+        if path == tmp_path / "a":
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, *rest, **more)  # type: ignore[arg-type]
+
+    finish = Finish(IngestParams(max_line_mb=1), Later())
+    monkeypatch.setattr(os, "stat", refuse)
+    assert [done for done, _ in results([job, job], finish, 2, tmp_path / "work")] == [job, job]
 
 
 def test_a_tar_archive_is_not_taken_for_the_lines_in_it(tmp_path: Path) -> None:

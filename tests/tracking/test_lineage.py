@@ -1,5 +1,6 @@
 """The facts that identify a run."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -82,3 +83,10 @@ def test_large_files_are_hashed_once(workspace: Path) -> None:
     assert Hasher(workspace).hash("data/large.bin") == first
     large.write_bytes(b"1" * (1 << 20))
     assert Hasher(workspace).hash("data/large.bin") != first
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "raw").mkdir()
+    os.mkfifo(tmp_path / "raw" / "pipe")
+    with pytest.raises(OSError, match=r"not a regular file: .*pipe"):
+        Hasher(tmp_path).hash("raw")
