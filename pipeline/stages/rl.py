@@ -51,6 +51,7 @@ def body(params: Params, run: Run) -> None:
     if (latest := folder.latest()) is not None:
         print(f"rl         goes on after generation step {int(latest.name)}", flush=True)
     reporter = Reporter(params, run)
+    tell_absent(params, {one.task.environment for one in tasks})
     result = train_rl(MODEL, worlds, tasks, valid, params, folder, reporter)
     copy_model(result.best, Path("models/rl"))
     write_parquet(Path("data/ledger.parquet"), read_parts(folder.ledger, params.rl.steps), LEDGER)
@@ -63,6 +64,17 @@ def body(params: Params, run: Run) -> None:
     print(f"rl         best after step {result.best_step}: valid pass@1 {result.best_score:.3f}", flush=True)
     tell_gap(result)
     shutil.rmtree(WORK / "rl")
+
+
+def tell_absent(params: Params, environments: Collection[str]) -> None:
+    """Print a warning where `rl.sampler.mixture` gives a share to an environment of which no task is left."""
+    absent = sorted({*(params.rl.sampler.mixture or {})} - {*environments})
+    if absent:
+        print(
+            f"rl         warning: rl.sampler.mixture gives {', '.join(absent)} a share, but `filter` kept no task of "
+            "it; the others take it",
+            flush=True,
+        )
 
 
 def tell_gap(result: RlResult) -> None:

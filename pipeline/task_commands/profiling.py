@@ -47,7 +47,10 @@ def compare_profiles(params: Params, before: Path, after: Path, out: Path | None
     groups = [_groups(params, path) for path in (before, after)]
     both = compare(*groups)
     if both.is_empty():
-        raise InputError(f"{before} and {after} share no task that both measured whole; profile the same tasks")
+        raise InputError(
+            f"{before} and {after} share no task that both measured whole: the same tasks, with outcomes, and with "
+            f"profile.tries tries each, which params.yaml sets to {params.profile.tries}"
+        )
     if out is not None:
         with whole_file(out, "w") as stream:
             stream.write(both.write_csv())

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.params import Params
 from pipeline.stages.common import stage_main
-from pipeline.stages.rl import Reporter, tell_gap
+from pipeline.stages.rl import Reporter, tell_absent, tell_gap
 from pipeline.tracking import Run
 from pipeline.training.rl import RlResult
 from pipeline.training.rl_history import COLUMNS, HistoryRow, columns
@@ -59,3 +59,14 @@ def test_a_step_before_which_all_tasks_were_tried_anew_says_so(capsys: pytest.Ca
     before, after = capsys.readouterr().out.splitlines()
     assert "reprofiled" not in before
     assert after.endswith("groups 1  max_turns 8  reprofiled by 24 rollouts")
+
+
+def test_rl_warns_of_a_share_that_nothing_can_take(capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = params()
+    tell_absent(wanted, ["claims"])
+    shares = wanted.rl.sampler.model_copy(update={"mixture": {"claims": 1.0, "orders": 2.0}})
+    wanted = wanted.model_copy(update={"rl": wanted.rl.model_copy(update={"sampler": shares})})
+    tell_absent(wanted, ["claims", "orders"])
+    assert capsys.readouterr().out == ""
+    tell_absent(wanted, ["claims"])
+    assert "warning: rl.sampler.mixture gives orders a share, but `filter` kept no task" in capsys.readouterr().out
