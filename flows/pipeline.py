@@ -56,25 +56,29 @@ def bring_up_to_date(stage: str) -> bool:
 
 
 @flow(name="rehearsal", persist_result=False, validate_parameters=False, on_crashed=[settle_cancelled])
-def rehearsal() -> None:
-    """From traces to a better agent, and the report that proves it."""
-    run_stages(PIPELINE)
+def rehearsal() -> list[str]:
+    """From traces to a better agent, and the report that proves it; returns the stages that ran."""
+    return run_stages(PIPELINE)
 
 
-def run_stages(wiring: Wiring) -> None:
+def run_stages(wiring: Wiring) -> list[str]:
     """Run stages one after the other inside a flow, each a task that waits for its upstream tasks.
 
-    Stops at the first that fails and raises its WorkspaceError. Nothing runs side by side: DVC lets one repro at a time
-    into a workspace.
+    Returns those that were out of date and ran. Stops at the first that fails and raises its WorkspaceError. Nothing
+    runs side by side: DVC lets one repro at a time into a workspace.
     """
     done: dict[str, State[bool]] = {}
+    ran = []
     with pipeline_run(Path()) as parent, cancellable():
         for stage, before in wiring.items():
             named = bring_up_to_date.with_options(name=stage, task_run_name=stage)
             state = named(stage, wait_for=[done[other] for other in before], return_state=True)
             done[stage] = state
-            if not state.result():
+            if state.result():
+                ran.append(stage)
+            else:
                 _tell_reused(parent, stage)
+    return ran
 
 
 def _tell_reused(parent: PipelineRun, stage: str) -> None:
@@ -135,9 +139,9 @@ def guarded(root: Path, run: Callable[[], None]) -> int:
 
 
 def _rehearse() -> None:
-    rehearsal()
-    root = Path()
-    print(comparison(read_json(root / "metrics/eval.json")))
+    ran, root = rehearsal(), Path()
+    if "report" not in ran:  # else it has just printed the same
+        print(comparison(read_json(root / "metrics/eval.json")))
     sync = sync_pending(root)
     if sync.pending:
         print(f"tracking: {sync.pending} runs wait in .work/tracking to be uploaded ({sync.trouble})")

@@ -44,12 +44,14 @@ def test_the_flow_leaves_the_lock_that_dvc_leaves_and_then_does_nothing(
     said, _ = flow.communicate()
     assert flow.returncode == 0, said
     shown = [line for line in said.splitlines() if line.endswith("/3")]
+    assert said.splitlines()[-1] == "ran: first second third"
     assert shown == [f"{stage} {step}/3" for stage in ("first", "second", "third") for step in (1, 2, 3)]
     assert (toy / "dvc.lock").read_bytes() == (plain / "dvc.lock").read_bytes()
     again = start_flow(toy, prefect_url)
     said, _ = again.communicate()
     assert again.returncode == 0, said
     assert said.count("didn't change, skipping") == 3
+    assert said.splitlines()[-1] == "ran:"
     assert (toy / "dvc.lock").read_bytes() == (plain / "dvc.lock").read_bytes()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{toy / 'mlflow.db'}")
     client = MlflowClient()

@@ -56,8 +56,8 @@ from flows.cancel import settle_cancelled
 from prefect import flow
 WIRING = {"first": (), "second": ("first",), "third": ("second",)}
 @flow(name="toy", persist_result=False, on_crashed=[settle_cancelled])
-def toy(): pipeline.run_stages(WIRING)
-sys.exit(pipeline.guarded(Path(), toy))
+def toy(): return pipeline.run_stages(WIRING)
+sys.exit(pipeline.guarded(Path(), lambda: print("ran:", *toy())))
 """
 
 
