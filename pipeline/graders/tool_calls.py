@@ -35,15 +35,17 @@ def grade_procedure(calls: Sequence[CallKey], demands: Collection[Demand], decis
 
 
 def grade_economy(made: int, needed: int, refused: int = 0) -> Grade:
-    """`needed / made` calls, at most 1: every needless, repeated or refused call costs.
+    """Share of the calls made that were not wasted: 1 less the refused ones or those beyond `needed`, whichever are more.
 
-    `refused` of the calls made were refused. Who makes fewer calls than are needed wastes none: what was left undone is
-    for the other grades.
+    `refused` of the calls made were refused. Without any refused this is `needed / made`, at most 1: who leaves something
+    undone wastes nothing by that, it is for the other grades. Who makes no call at all where some are needed has saved
+    nothing either: 0.
     """
-    value = 1.0 if made <= needed else needed / made
+    wasted = max(refused, made - needed, 0)
+    value = (made - wasted) / made if made else float(needed == 0)
     reason = f"{made} calls where {needed} suffice" if made > needed else "no call was wasted"
     if made < needed:
-        reason = f"no more calls than needed: {made or 'none'} of {needed}"
+        reason = f"{made or 'none'} of the {needed} calls that are needed"
     if refused:
         reason += f"; {refused} refused"
-    return Grade(ECONOMY, "process", value, made <= needed, reason=reason)
+    return Grade(ECONOMY, "process", value, value == 1.0, reason=reason)

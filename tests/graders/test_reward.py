@@ -48,7 +48,22 @@ def test_economy_is_needed_over_made() -> None:
     assert grade_economy(made=4, needed=4).reason == "no call was wasted"
 
 
+@pytest.mark.parametrize(
+    ("made", "needed", "refused", "score"),
+    [(3, 4, 3, 0.0), (4, 4, 2, 0.5), (4, 4, 0, 1.0), (6, 4, 2, 4 / 6), (6, 4, 3, 0.5), (8, 4, 1, 0.5), (0, 0, 0, 1.0)],
+)
+def test_a_refused_call_is_wasted_however_few_were_made(made: int, needed: int, refused: int, score: float) -> None:
+    grade = grade_economy(made, needed, refused)
+    assert grade.score == pytest.approx(score)
+    assert grade.passed is (score == 1.0)
+
+
+def test_doing_nothing_earns_nothing() -> None:
+    grade = grade_economy(made=0, needed=4)
+    assert (grade.score, grade.passed) == (0.0, False)
+
+
 def test_economy_says_where_less_was_done_than_needed_and_what_was_refused() -> None:
-    assert grade_economy(made=0, needed=4).reason == "no more calls than needed: none of 4"
-    assert grade_economy(made=3, needed=4, refused=3).reason == "no more calls than needed: 3 of 4; 3 refused"
+    assert grade_economy(made=0, needed=4).reason == "none of the 4 calls that are needed"
+    assert grade_economy(made=3, needed=4, refused=3).reason == "3 of the 4 calls that are needed; 3 refused"
     assert grade_economy(made=5, needed=4, refused=1).reason == "5 calls where 4 suffice; 1 refused"

@@ -102,9 +102,7 @@ def test_early_stopping_leaves_the_weights_before_they_went_wrong(runner: Runner
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("optimizer", "kill_at"), [("muon", 4), ("muon", 12), ("adamw", 8)])
-def test_a_killed_run_ends_with_the_same_bits(
-    runner: Runner, tmp_path: Path, optimizer: str, kill_at: int
-) -> None:
+def test_a_killed_run_ends_with_the_same_bits(runner: Runner, tmp_path: Path, optimizer: str, kill_at: int) -> None:
     whole, expected = runner(tmp_path / "whole", optimizer=optimizer)
     with pytest.raises(Killed):
         runner(tmp_path / "broken", kill_at=kill_at, optimizer=optimizer)
@@ -195,8 +193,6 @@ def test_a_loss_that_is_no_number_ends_the_run(runner: Runner, tmp_path: Path) -
         ([None, None], False),
     ],
 )
-def test_a_run_that_should_have_gone_on_is_known_by_its_last_look(
-    losses: list[float | None], unfinished: bool
-) -> None:
+def test_a_run_that_should_have_gone_on_is_known_by_its_last_look(losses: list[float | None], unfinished: bool) -> None:
     curve = [Look(step, None, loss) for step, loss in enumerate(losses)]
     assert SftResult(curve[-1], curve, len(curve), 1.0, 10).unfinished is unfinished
