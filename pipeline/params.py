@@ -211,9 +211,9 @@ class Params(Section):
     @model_validator(mode="after")
     def _environments_are_practised(self) -> "Params":
         practised = (*self.environments.names, *((PIVOT,) if self.synthesize.pivots.enabled else ()))
-        quotas = (step.most for step in self.filter.steps if isinstance(step, QuotaStep))
+        quotas = [tuple(step.most) for step in self.filter.steps if isinstance(step, QuotaStep)]
         named = [("most of a quota in filter.steps", names) for names in quotas]
-        for where, names in (*named, ("rl.sampler.mixture", self.rl.sampler.mixture or {})):
+        for where, names in (*named, ("rl.sampler.mixture", tuple(self.rl.sampler.mixture or ()))):
             stray = next((name for name in names if name not in practised), None)
             if stray is not None:
                 raise ValueError(f"{where} names environment {stray!r}; there are {', '.join(practised)}")

@@ -95,7 +95,7 @@ def test_a_tar_archive_is_not_taken_for_the_lines_in_it(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "t", "w") as archive:
         archive.add(tmp_path / "a.jsonl", "a.jsonl")
     items = list(read_file(tmp_path / "t", "t", 1000))
-    assert messages(items) == ["no known trace format: a tar archive; unpack it first"]
+    assert messages(list(items)) == ["no known trace format: a tar archive; unpack it first"]
 
 
 def test_a_file_that_went_away_is_named(tmp_path: Path) -> None:
