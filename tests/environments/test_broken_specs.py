@@ -46,6 +46,7 @@ def test_the_desk_that_is_spoiled_is_sound() -> None:
         ("{a: " * 2000, ":1:97: nested deeper than 24"),
         ("a: " + "x" * MAX_BYTES, "longer than 256 KB"),
         ("a" * 100_000 + ": 1", "unknown key|mapping values are not allowed"),
+        ("a:\n\tb: 1\n", ":2:1: not valid YAML: a tab cannot indent a line; use spaces"),
         ("!" * 100_000, "tags are not allowed|not valid YAML"),
     ],
     ids=lambda text: text[:20],

@@ -61,6 +61,10 @@ def _line(document: Document, path: Path, faults: list[ErrorDetails]) -> str:
 def _message(fault: ErrorDetails) -> str:
     if str(fault.get("ctx", {}).get("pattern", "")).startswith("^[a-z]"):
         return "a name is made of lower case letters, digits and _, a letter first"
+    if fault["type"] in ("too_short", "too_long"):
+        least, most = fault["ctx"].get("min_length"), fault["ctx"].get("max_length")
+        bound = f"at least {least}" if most is None else f"at most {most}"
+        return f"must have {bound} {'item' if bound.endswith(' 1') else 'items'}"
     said = fault["msg"].removeprefix("Value error, ")
     return said.replace("Input should", "must").replace("String should", "must")
 

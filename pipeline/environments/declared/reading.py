@@ -91,13 +91,19 @@ def read_document(text: str, where: str) -> Document:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise SpecError(f"{where}{at}: not valid YAML: {error.problem or error.context}") from error
+        raise SpecError(f"{where}{at}: not valid YAML: {_problem(error, text)}") from error
     except ReaderError as error:
         at = _line_column(text[: error.position])
         raise SpecError(f"{where}:{at}: character {ord(text[error.position]):#06x} cannot stand in a text") from error
     except YAMLError as error:
         raise SpecError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from error
     return document
+
+
+def _problem(error: MarkedYAMLError, text: str) -> str:
+    if error.problem_mark is not None and text[error.problem_mark.index :].startswith("\t"):
+        return "a tab cannot indent a line; use spaces"
+    return str(error.problem or error.context)
 
 
 class _Builder:
