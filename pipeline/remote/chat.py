@@ -142,7 +142,7 @@ class Chat:
             return _Passing(Fault.BUSY if status == 429 else Fault.SERVER_ERROR, said, _seconds(headers))
         if status in _UNUSABLE or status < 400:
             why = _UNUSABLE.get(status, "it does not answer itself")
-            return EndpointError(f"{self._name()}: {why} ({said}); mend base_url, model or key_env in params.yaml")
+            return EndpointError(f"{self._name()}: {why} ({said}); mend base_url, model or key_env")
         return RemoteFault(Fault.REJECTED, said)
 
     def _quote(self, text: bytes) -> str:

@@ -72,9 +72,9 @@ def _answer(chat: Chat, talk: list[dict[str, object]], draw: int) -> str:
 def _explain(fault: RemoteFault) -> str:
     if fault.fault is Fault.TRUNCATED:
         return "the answer was cut off; raise --max-tokens"
-    return {Fault.REFUSED: "the model declines to answer", Fault.EMPTY: "the model answered with nothing"}.get(
-        fault.fault, "no answer"
-    ) + f" ({fault.detail})"
+    if fault.fault is Fault.EMPTY:
+        return fault.detail
+    return f"{'the model declines to answer' if fault.fault is Fault.REFUSED else 'no answer'} ({fault.detail})"
 
 
 def _failed(chat: Chat, wish: Wish, out: Path, last: str, complaints: list[str]) -> InputError:

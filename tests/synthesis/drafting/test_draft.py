@@ -98,7 +98,7 @@ def test_a_model_that_never_gives_a_valid_draft_leaves_the_last_one_beside() -> 
     ("answer", "said"),
     [
         (refuse("I must not."), r"the model declines to answer \(I must not\.\)$"),
-        (say(""), r"the model answered with nothing"),
+        (say(""), r": the model answered with nothing$"),
         (message({"content": "name: lend"}, "length"), r"the answer was cut off; raise --max-tokens"),
         (status(400, "too long"), r"no answer \(status 400: .*too long"),
         (status(500, "broken"), r"no answer \(status 500"),
