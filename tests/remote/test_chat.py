@@ -154,7 +154,10 @@ def test_a_request_that_is_rejected_is_not_sent_again(server: ScriptedServer, me
 @pytest.mark.parametrize("code", [301, 401, 403, 404])
 def test_a_wrong_endpoint_ends_the_stage_and_names_the_fix(code: int, server: ScriptedServer, memory: Memory) -> None:
     server.script = [status(code, location="http://127.0.0.1:1/")]
-    with Chat(endpoint(server), memory) as chat, pytest.raises(EndpointError, match=r"mend base_url, model or key_env$"):
+    with (
+        Chat(endpoint(server), memory) as chat,
+        pytest.raises(EndpointError, match=r"mend base_url, model or key_env$"),
+    ):
         chat.ask(HELLO)
 
 
