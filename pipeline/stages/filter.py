@@ -52,13 +52,13 @@ def body(params: Params, run: Run) -> None:
     steps = params.filter.steps
     facts = _with_facts(groups, tasks, params)
     judged, asked = judge(facts, [make_filter(step) for step in steps], params.filter.keep_solved)
+    write_arrow(Path("data/groups.parquet"), judged.select(GROUPS.names).to_arrow(), GROUPS)
     kept = judged.filter(pl.col("verdict") == "kept")
     if kept.is_empty():
         raise EmptyOutputError(_nothing_kept(judged))
     metrics = tally(judged, tasks.select(pl.len()).collect().item()) | {"steps": _steps(params.filter, asked)}
     chosen = tasks.join(kept.lazy().select("task_id", *SHOWN), on="task_id").sort("task_id")
     write_arrow(Path("data/rl_tasks.parquet"), chosen.select(RL_TASKS.names).collect().to_arrow(), RL_TASKS)
-    write_arrow(Path("data/groups.parquet"), judged.select(GROUPS.names).to_arrow(), GROUPS)
     _write_plot(Path("plots/groups.csv"), judged)
     write_json(Path("metrics/filter.json"), metrics)
     _tell(metrics)
@@ -110,7 +110,10 @@ def _nothing_kept(judged: pl.DataFrame) -> str:
     if not counts:
         return f"{ROLLOUTS_FILE}: holds no rollouts; run `profile` with tasks and tries first"
     said = ", ".join(f"{count} {reason}" for reason, count in counts)
-    return f"none of {judged.height} groups is left ({said}); {REMEDIES[Reason(counts[0][0])]} (filter.steps in params)"
+    return (
+        f"none of {judged.height} groups is left ({said}); {REMEDIES[Reason(counts[0][0])]} (filter.steps in params); "
+        "`python -m pipeline tasks list` shows each"
+    )
 
 
 def _write_plot(path: Path, judged: pl.DataFrame) -> None:

@@ -86,6 +86,8 @@ def test_nothing_kept_says_why_and_what_to_widen() -> None:
     with pytest.raises(EmptyOutputError, match=r"none of 3 .* left \(2 no_spread, 1 too_few_valid\); raise profile"):
         body(chosen(), Run())
     assert not Path("data/rl_tasks.parquet").exists()
+    verdicts = pl.read_parquet("data/groups.parquet").select("verdict", "reason").rows()
+    assert sorted(verdicts) == [("dropped", "no_spread"), ("dropped", "no_spread"), ("dropped", "too_few_valid")]
 
 
 def test_a_rollout_of_an_unknown_task_is_named() -> None:
