@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import orjson
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from pipeline.records import (
     Demo,
@@ -63,7 +63,10 @@ def _call_to_json(call: ToolCall) -> JsonObject:
 
 def messages_from_json(text: str) -> tuple[Message, ...]:
     """Inverse of `messages_to_json`."""
-    return _messages.validate_json(text)
+    try:
+        return _messages.validate_json(text)
+    except ValidationError:  # its parser stops at 200 levels, while values of 254 are stored
+        return _messages.validate_python(loads(text))
 
 
 def grades_to_json(grades: tuple[Grade, ...]) -> str:

@@ -1,5 +1,7 @@
 """Records survive the way through their rows, and messages take as little room as they can."""
 
+from typing import Any
+
 import pytest
 
 from pipeline.records import Message, ToolCall
@@ -17,6 +19,14 @@ MESSAGES = (
 
 def test_messages_come_back_as_they_were() -> None:
     assert messages_from_json(messages_to_json(MESSAGES)) == MESSAGES
+
+
+def test_whatever_is_stored_can_be_read_again() -> None:
+    deep: Any = 1
+    for _ in range(245):
+        deep = [deep]
+    messages = (*MESSAGES, Message("assistant", None, (ToolCall("c", "look", {"a": deep}, ""),)))
+    assert messages_from_json(messages_to_json(messages)) == messages
 
 
 @pytest.mark.parametrize(

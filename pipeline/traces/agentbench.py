@@ -16,7 +16,7 @@ from pipeline.traces.framing import Record
 from pipeline.traces.openai_chat import read_messages
 from pipeline.traces.origin import Origin, build_trace, identifier
 from pipeline.traces.preview import objects
-from pipeline.traces.reading import missing, quarantined, read_rows
+from pipeline.traces.reading import FAULTS, fault_of, missing, quarantined, read_rows
 from pipeline.traces.reasons import Reason
 from pipeline.traces.scores import flat_scores
 
@@ -78,7 +78,8 @@ def _ending(row: JsonObject, output: JsonObject) -> tuple[TraceStatus, str | Non
 def _prompt(key: str, messages: Any, record: Record, source: str) -> Trace | Quarantined:
     try:
         return build_trace(record, source, NAME, _talk(messages, key), Origin(metadata={"prompt": key}))
-    except TraceError as fault:
+    except FAULTS as error:
+        fault = fault_of(error)
         return quarantined(source, record.line, fault if fault.field != "messages" else inside(key, fault))
 
 

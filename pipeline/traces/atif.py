@@ -17,7 +17,7 @@ from pipeline.traces.framing import Record
 from pipeline.traces.origin import Origin, build_trace
 from pipeline.traces.parts import read_parts
 from pipeline.traces.preview import objects
-from pipeline.traces.reading import quarantined, read_rows
+from pipeline.traces.reading import FAULTS, fault_of, quarantined, read_rows
 from pipeline.traces.reasons import Reason
 from pipeline.traces.tools import read_tools
 
@@ -51,7 +51,8 @@ def _parse(row: JsonObject, record: Record, source: str) -> list[Trace | Quarant
     for at, each in waiting:  # grows while it is read: sub-agents may have sub-agents
         try:
             found.append(_trace(each, record, source, at))
-        except TraceError as fault:
+        except FAULTS as error:
+            fault = fault_of(error)
             found.append(quarantined(source, record.line, inside(at, fault) if at else fault))
         inner = each.get("subagent_trajectories") if isinstance(each, dict) else None
         if isinstance(inner, list):

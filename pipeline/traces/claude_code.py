@@ -5,7 +5,7 @@ their own and kept out of every loss, as are the texts that stand for slash comm
 files hold no tools, no task and no reward.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,15 @@ from pipeline.traces.framing import Record, records
 from pipeline.traces.origin import Origin, build_trace, check_finite
 from pipeline.traces.parts import kind_of
 from pipeline.traces.preview import objects
-from pipeline.traces.reading import quarantined, row_object
+from pipeline.traces.reading import FAULTS, fault_of, quarantined, row_object
 from pipeline.traces.reasons import Reason
 from pipeline.traces.session_tree import Branches, Event, conversations
 from pipeline.traces.times import moment
 
 NAME = "claude_code"
 _NOT_THE_USER = ("Caveat:", "<command-", "<local-command-", "<bash-", "<system-reminder>")
+_BACK = 64
+"""How many blocks or messages of one id are compared with the next, so that a file of one id is read in one pass."""
 _ENDED = {"end_turn": TraceStatus.OK, "stop_sequence": TraceStatus.OK, "refusal": TraceStatus.OK,
           "max_tokens": TraceStatus.TRUNCATED}  # fmt: skip
 
@@ -62,8 +64,8 @@ def _traces(events: list[Event], source: str, notes: dict[str, int]) -> Iterator
             common["skipped_events"] = dict(skipped)
         try:
             yield _trace(branches, source, index, common)
-        except TraceError as fault:
-            yield quarantined(source, branches.root.line, fault)
+        except FAULTS as error:
+            yield quarantined(source, branches.root.line, fault_of(error))
         dead = TraceError(Reason.ABANDONED_BRANCH, f"not on the branch that ends at line {branches.kept[-1].line}")
         yield from (quarantined(source, event.line, dead) for event in branches.abandoned)
 
@@ -79,9 +81,10 @@ def _events(record: Record, source: str) -> Iterator[Event | Quarantined]:
     for index, value in enumerate(lines if isinstance(lines, list) else [row]):
         try:
             yield _event(value, record.line)
-        except TraceError as fault:
-            field = f"loglines[{index}]" if isinstance(lines, list) else ""
-            yield quarantined(source, record.line, inside(field, fault) if field else fault)
+        except FAULTS as error:
+            found = fault_of(error)
+            at = inside(f"loglines[{index}]", found) if isinstance(lines, list) else found
+            yield quarantined(source, record.line, at)
 
 
 def _event(raw: Any, line: int) -> Event:
@@ -103,11 +106,11 @@ def _event(raw: Any, line: int) -> Event:
 
 def _without_repeats(events: list[Event]) -> tuple[list[Event], int]:
     """Leave out lines that repeat a uuid together with its message; a uuid alone may return with another block."""
-    seen: dict[str, list[Any]] = {}
+    seen: dict[str, deque[Any]] = {}
     kept: list[Event] = []
     for event in events:
         if event.uuid is not None:
-            said = seen.setdefault(event.uuid, [])
+            said = seen.setdefault(event.uuid, deque(maxlen=_BACK))
             if event.raw.get("message") in said:
                 continue
             said.append(event.raw.get("message"))
@@ -136,7 +139,7 @@ def _merged(events: list[Event]) -> Iterator[tuple[Event, JsonObject]]:
     for event in events:
         if event.message_id is not None:
             into = blocks.setdefault(event.message_id, [])
-            into += [block for block in _blocks(event) if block not in into]
+            into += [block for block in _blocks(event) if block not in into[-_BACK:]]
     for event in events:
         if event.message_id is None:
             yield event, event.raw["message"]

@@ -11,7 +11,7 @@ from pipeline.traces import FORMATS, Format
 from pipeline.traces.framing import records
 from pipeline.traces.opening import read_head
 from pipeline.traces.preview import HEAD_BYTES
-from pipeline.traces.reading import quarantined, too_deep
+from pipeline.traces.reading import FAULTS, fault_of, quarantined
 from pipeline.traces.reasons import Reason
 from pipeline.traces.strange import strange
 
@@ -44,10 +44,8 @@ def read_file(path: Path, source: str, max_bytes: int, form: Format | None = Non
             yield item
     except OSError as error:
         yield quarantined(source, 1, TraceError(Reason.UNREADABLE_FILE, f"cannot be read: {error.strerror}"))
-    except TraceError as fault:
-        yield quarantined(source, 1, fault)
-    except RecursionError:  # of a reader that puts several records together
-        yield quarantined(source, 1, too_deep())
+    except FAULTS as error:  # RecursionError: of a reader that puts several records together
+        yield quarantined(source, 1, fault_of(error))
     else:
         if empty:
             yield quarantined(source, 1, TraceError(Reason.EMPTY_FILE, "the file holds no record"))

@@ -47,6 +47,9 @@ def read_trial(folder: str, files: Sequence[Found], max_bytes: int) -> Iterator[
     rest = [found for found in files if not found[0][len(folder) :].startswith(_BESIDE)]
     told = [found for found in rest if atif.sniff(peek(found[1], HEAD_BYTES))]
     items = list(atif_parts.join(i for source, path in told or rest for i in read_file(path, source, max_bytes)))
+    if told and not any(isinstance(item, Trace) for item in items):  # the trajectory is broken: the others may be runs
+        others = [found for found in rest if found not in told]
+        items += [item for source, path in others for item in read_file(path, source, max_bytes)]
     yield from notes.faults
     main = _main(items, notes.result)
     if main is None:

@@ -20,7 +20,7 @@ from pipeline.traces.framing import Record, records
 from pipeline.traces.inspect_messages import read_sample
 from pipeline.traces.origin import Origin, build_trace, identifier
 from pipeline.traces.preview import objects
-from pipeline.traces.reading import part_of, quarantined, row_object
+from pipeline.traces.reading import FAULTS, fault_of, part_of, quarantined, row_object
 from pipeline.traces.reasons import Reason
 from pipeline.traces.scores import flat_scores
 from pipeline.traces.times import moment
@@ -62,8 +62,8 @@ def _log(row: JsonObject, record: Record, source: str) -> Iterator[Trace | Quara
         place = f"samples[{index}]"
         try:
             yield _trace(sample, row, part_of(record, place, index), source)
-        except TraceError as fault:
-            yield quarantined(source, record.line, inside(place, fault))
+        except FAULTS as error:
+            yield quarantined(source, record.line, inside(place, fault_of(error)))
 
 
 def _archived(archive: Archive, source: str) -> Iterator[Trace | Quarantined]:
@@ -79,8 +79,8 @@ def _archived(archive: Archive, source: str) -> Iterator[Trace | Quarantined]:
         try:
             value, repairs = decode(_entry(archive, name))
             yield _trace(value, header, Record(index + 1, index, value, repairs, None), source)
-        except TraceError as error:
-            yield quarantined(source, index + 1, inside(name, error))
+        except FAULTS as error:
+            yield quarantined(source, index + 1, inside(name, fault_of(error)))
 
 
 def _entry(archive: Archive, name: str) -> bytes:

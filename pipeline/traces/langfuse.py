@@ -13,7 +13,7 @@ from pipeline.errors import TraceError
 from pipeline.records import JsonObject, Quarantined, Trace
 from pipeline.traces.conversation import inside
 from pipeline.traces.preview import objects
-from pipeline.traces.reading import quarantined
+from pipeline.traces.reading import FAULTS, fault_of, quarantined
 from pipeline.traces.reasons import Reason
 from pipeline.traces.spans.build import Run, build
 from pipeline.traces.spans.gathering import read_gathered
@@ -69,7 +69,8 @@ def _gather(row: JsonObject, line: int, source: str, spool: Spool) -> Iterator[Q
     for place, each in pieces:
         try:
             _keep(each, line, spool)
-        except TraceError as fault:
+        except FAULTS as error:
+            fault = fault_of(error)
             yield quarantined(source, line, inside(place, fault) if place else fault)
 
 

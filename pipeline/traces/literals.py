@@ -5,6 +5,7 @@ The values that come out are those of JSON: a tuple becomes a list, a key become
 
 import ast
 import json
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ MAX_LENGTH = 1 << 16
 """Characters that are looked at; longer text is no literal."""
 MAX_DEPTH = 40
 """Brackets inside brackets; deeper text is no literal."""
+_BREAK = re.compile(rb"\r\n?|\n")
 
 
 class PythonCall(NamedTuple):
@@ -46,13 +48,27 @@ def python_calls(text: str, parameters: dict[str, Sequence[str]]) -> list[Python
     nodes = tree.elts if isinstance(tree, ast.List) else [tree]
     if not nodes or not all(isinstance(node, ast.Call) for node in nodes):
         raise ValueError("not a list of calls")
-    source = text.strip()
+    source = _Source(text.strip())
     return [_call(node, source, parameters) for node in nodes if isinstance(node, ast.Call)]
 
 
-def _call(node: ast.Call, source: str, parameters: dict[str, Sequence[str]]) -> PythonCall:
+class _Source:
+    """Text with its lines found once: `ast.get_source_segment` looks for them anew with every node."""
+
+    def __init__(self, text: str) -> None:
+        self._data = text.encode()
+        self._starts = [0, *(match.end() for match in _BREAK.finditer(self._data))]
+
+    def of(self, node: ast.Call) -> str:
+        """The text of a node, whose places are in bytes."""
+        start = self._starts[node.lineno - 1] + node.col_offset
+        end = self._starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+        return self._data[start:end].decode()
+
+
+def _call(node: ast.Call, source: _Source, parameters: dict[str, Sequence[str]]) -> PythonCall:
     name = _dotted(node.func)
-    text = ast.get_source_segment(source, node) or source
+    text = source.of(node)
     try:
         return PythonCall(name, _arguments(node, parameters.get(name)), text, None)
     except ValueError as fault:

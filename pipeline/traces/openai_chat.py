@@ -21,7 +21,7 @@ from pipeline.traces.origin import build_trace, row_origin
 from pipeline.traces.parts import read_parts
 from pipeline.traces.preview import objects
 from pipeline.traces.quick_chat import QuickChat, Told
-from pipeline.traces.reading import quarantined, read_record, read_rows
+from pipeline.traces.reading import FAULTS, fault_of, quarantined, read_record, read_rows
 from pipeline.traces.reasons import Reason
 from pipeline.traces.tools import read_tools
 
@@ -82,8 +82,8 @@ def _body(key: str, body: JsonObject, record: Record, source: str) -> Trace | Qu
         return quarantined(source, record.line, fault)
     try:
         return openai_responses.parse_row(body, record, source) if responses else parse_row(body, record, source)
-    except TraceError as error:
-        return quarantined(source, record.line, inside(key, error))
+    except FAULTS as error:
+        return quarantined(source, record.line, inside(key, fault_of(error)))
 
 
 def parse_row(row: JsonObject, record: Record, source: str) -> Trace:

@@ -132,14 +132,16 @@ def _salvaged(file: io.BufferedReader, done: int) -> Iterator[bytes]:
     """What Arrow unpacked after the first `done` bytes but dropped when it met the damage: less than a piece."""
     file.seek(0)
     stream = _zstd(file)
+    rest = bytearray()
     try:
         while done > 0 and (piece := stream.read(min(done, _PIECE))):
             done -= len(piece)
         while byte := stream.read(1):
-            yield byte
+            rest += byte
     except OSError as error:
         if error.errno is not None:
             raise
+    yield bytes(rest)
 
 
 def _broken(kind: str, error: Exception) -> TraceError:

@@ -1,6 +1,7 @@
 """The first records of a file, read off its first bytes, even when those end in the middle of a record."""
 
 from functools import lru_cache
+from io import BytesIO
 from itertools import islice
 from typing import Any
 
@@ -8,7 +9,7 @@ from pipeline.errors import TraceError
 from pipeline.traces.decode import decode
 from pipeline.traces.framing import is_spread
 from pipeline.traces.lines import BOM
-from pipeline.traces.spread import TOKEN
+from pipeline.traces.spread import QUOTE, brackets, spread_values
 
 HEAD_BYTES = 1 << 20
 """How much of a file `sniff` is shown."""
@@ -24,7 +25,7 @@ def preview(head: bytes) -> tuple[Any, ...]:
     if not lines:
         return ()
     if is_spread(lines[:2]):
-        return _elements(_value(_closed(head)))
+        return _elements(_value(closed(head))) or _readable(head)
     values = tuple(value for value in map(_value, lines) if value is not None)
     return _elements(values[0]) if len(lines) == 1 and values else values
 
@@ -43,6 +44,13 @@ def _elements(value: Any) -> tuple[Any, ...]:
     return tuple(value[:_RECORDS]) if isinstance(value, list) else (value,) if value is not None else ()
 
 
+def _readable(head: bytes) -> tuple[Any, ...]:
+    """Of records over several lines, of which one is damaged, the others."""
+    pieces = (piece for _, piece in islice(spread_values(BytesIO(head), len(head)), _RECORDS))
+    found = (_value(piece) for piece in pieces if isinstance(piece, bytes))
+    return tuple(value for value in found if value is not None)
+
+
 def _value(data: bytes) -> Any:
     try:
         return decode(data)[0]
@@ -53,21 +61,21 @@ def _value(data: bytes) -> Any:
 def open_brackets(head: bytes) -> tuple[int, bytes]:
     """Up to where the first JSON value reaches, to its last bracket at hand, and what would close it there."""
     stack, cut = bytearray(), 0
-    for match in TOKEN.finditer(head):
-        token = head[match.start()]
-        if token == 0x22:
+    for place in brackets(head):
+        token = head[place]
+        if token == QUOTE:
             continue
         if token in b"[{":
             stack.append(0x5D if token == 0x5B else 0x7D)
         elif stack:
             stack.pop()
-        cut = match.end()
+        cut = place + 1
         if not stack:
             break
     return cut, bytes(reversed(stack))
 
 
-def _closed(head: bytes) -> bytes:
+def closed(head: bytes) -> bytes:
     """The first JSON value with what is open closed: valid if the whole is."""
     cut, closing = open_brackets(head)
     return head[:cut] + closing

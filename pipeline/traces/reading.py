@@ -8,6 +8,8 @@ from pipeline.records import JsonObject, Quarantined, Trace
 from pipeline.traces.framing import Record, records
 from pipeline.traces.reasons import Reason
 
+FAULTS = (TraceError, RecursionError)
+"""What reading a part of a file may raise, so that the other parts go on."""
 Parse = Callable[[JsonObject, Record, str], list[Trace | Quarantined]]
 """Object, the record it stands in, source -> what it becomes. Raises TraceError."""
 
@@ -22,15 +24,13 @@ def read_record(record: Record, source: str, parse: Parse) -> Iterator[Trace | Q
     """What one record becomes."""
     try:
         yield from parse(row_object(record), record, source)
-    except TraceError as fault:
-        yield quarantined(source, record.line, fault)
-    except RecursionError:
-        yield quarantined(source, record.line, too_deep())
+    except FAULTS as error:
+        yield quarantined(source, record.line, fault_of(error))
 
 
-def too_deep() -> TraceError:
-    """The fault of a value that cannot even be shown, as every message about it would try to."""
-    return TraceError(Reason.TOO_DEEP, "nested too deeply to be read")
+def fault_of(error: TraceError | RecursionError) -> TraceError:
+    """The fault that kept something from being read; a value that is too deep cannot even be shown in a message."""
+    return error if isinstance(error, TraceError) else TraceError(Reason.TOO_DEEP, "nested too deeply to be read")
 
 
 def row_object(record: Record) -> JsonObject:
@@ -80,9 +80,9 @@ def read_pieces(
                 pieces.append((record, row))
             else:
                 yield from parse(row, record, source)
-        except TraceError as fault:
+        except FAULTS as error:
             whole = whole and record.fault is None and isinstance(record.value, dict)
-            yield quarantined(source, record.line, fault)
+            yield quarantined(source, record.line, fault_of(error))
     if pieces:
         yield _assembled(pieces, whole, source, build)
 
@@ -97,5 +97,5 @@ def _assembled(pieces: Pieces, whole: bool, source: str, build: Build) -> Trace 
     place = first._replace(repairs=first.repairs._replace(surrogates=surrogates, not_finite=paths))
     try:
         return build(pieces, place, source)
-    except TraceError as fault:
-        return quarantined(source, first.line, fault)
+    except FAULTS as error:
+        return quarantined(source, first.line, fault_of(error))

@@ -12,8 +12,11 @@ from pipeline.errors import TraceError
 from pipeline.traces.lines import BOM
 from pipeline.traces.reasons import Reason
 
-TOKEN = re.compile(rb'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+("|\\?\Z)|[\[\]{}]')
-"""A string (group 1 is no quote where the bytes end inside it), or a bracket outside one. No string spans lines."""
+_TOKEN = re.compile(rb'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+("|\\?\Z|)|[\[\]{}]')
+"""A string, or a bracket outside one. Group 1 is a quote, or the end of the bytes, or nothing where the line ends."""
+_BRACKET = re.compile(rb"[\[\]{}]")
+
+QUOTE = 0x22
 
 Piece = tuple[int, bytes | TraceError]
 
@@ -23,17 +26,48 @@ _GAP = b" \t\r\n,"
 
 def spread_values(stream: IO[bytes], max_bytes: int) -> Iterator[Piece]:
     """Yield the line and bytes of each record; what cannot be cut out comes as a TraceError."""
-    read = getattr(stream, "read1", stream.read)
     splitter = _Splitter(max_bytes)
-    mark = BOM
-    while block := read(_BLOCK):
-        yield from splitter.feed(splitter.rest + block.removeprefix(mark))
-        mark = b""
+    for block in _blocks(stream, splitter):
+        yield from splitter.feed(splitter.rest + block)
         if len(splitter.rest) > max_bytes:
             fault = TraceError(Reason.LINE_TOO_LONG, f"longer than {max_bytes} bytes; the rest is left unread")
             yield splitter.line, fault
             return
     yield from splitter.end()
+
+
+def _blocks(stream: IO[bytes], splitter: "_Splitter") -> Iterator[bytes]:
+    """Blocks no smaller than the rest before which they come, as the rest is looked at again with each of them."""
+    read = getattr(stream, "read1", stream.read)
+    parts: list[bytes] = []
+    size, mark = 0, BOM
+    try:
+        while part := read(_BLOCK):
+            parts.append(part.removeprefix(mark))
+            size, mark = size + len(part), b""
+            if size >= max(_BLOCK, len(splitter.rest)):
+                yield b"".join(parts)
+                parts, size = [], 0
+    except TraceError:
+        if parts:  # what could be unpacked before the damage
+            yield b"".join(parts)
+        raise
+    if parts:
+        yield b"".join(parts)
+
+
+def brackets(data: bytes) -> Iterator[int]:
+    """Places of the brackets outside strings, and of the quote of a string in which the bytes end, in one pass.
+
+    No string spans lines: where one is still open as its line ends, its quote is none, nor is any behind it, and the
+    brackets of the line count.
+    """
+    for match in _TOKEN.finditer(data):
+        start, end = match.span()
+        if data[start] != QUOTE or (match[1] != b'"' and end == len(data)):
+            yield start
+        elif match[1] == b"":
+            yield from (bracket.start() for bracket in _BRACKET.finditer(data, start, end))
 
 
 class _Splitter:
@@ -53,28 +87,28 @@ class _Splitter:
         """The records that end in `data`."""
         self._data, self._counted = data, 0
         at, stop = 0, len(data)
-        for match in TOKEN.finditer(data):
-            token = data[match.start()]
-            if token == 0x22:
-                stop = stop if match.group(1) == b'"' else match.start()
+        for place in brackets(data):
+            token = data[place]
+            if token == QUOTE:
+                stop = place
             elif token in b"[{":
                 if self._base < 0:
                     self._base = 1 if token == 0x5B else 0
                 if self._depth == self._base:
-                    yield from self._between(at, match.start())
-                    at, self._start = match.start(), self._line_at(match.start())
+                    yield from self._between(at, place)
+                    at, self._start = place, self._line_at(place)
                 elif self._depth < self._base:
-                    at = match.end()
+                    at = place + 1
                 self._depth += 1
             elif self._depth > 0:
                 self._depth -= 1
                 if self._depth == self._base:
-                    self._keep(data[at : match.end()])
+                    self._keep(data[at : place + 1])
                     yield self._take()
-                    at = match.end()
+                    at = place + 1
                 elif self._depth < self._base:
-                    yield from self._between(at, match.start())
-                    at = match.end()
+                    yield from self._between(at, place)
+                    at = place + 1
         if self._depth > self._base:
             self._keep(data[at:stop])
         else:

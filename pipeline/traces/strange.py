@@ -4,11 +4,11 @@ import re
 from itertools import islice
 
 from pipeline.errors import TraceError
-from pipeline.traces.decode import PLACEHOLDER
+from pipeline.traces.decode import PLACEHOLDER, decode
 from pipeline.traces.lines import BOM
 from pipeline.traces.opening import GZIP, ZSTD
 from pipeline.traces.parquet_lines import PARQUET
-from pipeline.traces.preview import is_tar, open_brackets, preview
+from pipeline.traces.preview import closed, is_tar, open_brackets, preview
 from pipeline.traces.reasons import Reason
 
 _POINTER = b"version https://git-lfs.github.com/spec/"
@@ -36,7 +36,18 @@ def strange(head: bytes, whole: bool) -> TraceError:
         return TraceError(Reason.PLACEHOLDER, f"a placeholder, not a record: {seen!r:.80}")
     if whole and _OPENING.match(head) and open_brackets(head)[1]:
         return TraceError(Reason.TRUNCATED_FILE, "the file ends in the middle of its first record")
+    if _OPENING.match(head) and not preview(head) and (fault := _fault(head)) is not None:
+        return fault
     return TraceError(Reason.UNKNOWN_FORMAT, f"no known trace format: {_seen(head)}")
+
+
+def _fault(head: bytes) -> TraceError | None:
+    """Why the first record, of a file that holds JSON, cannot be read."""
+    try:
+        decode(closed(head))
+    except TraceError as fault:
+        return fault
+    return None
 
 
 def _seen(head: bytes) -> str:

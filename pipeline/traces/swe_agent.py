@@ -19,7 +19,7 @@ from pipeline.traces.framing import Record
 from pipeline.traces.origin import Origin, build_trace, identifier
 from pipeline.traces.parts import read_parts
 from pipeline.traces.preview import objects
-from pipeline.traces.reading import part_of, quarantined, read_rows
+from pipeline.traces.reading import FAULTS, fault_of, part_of, quarantined, read_rows
 from pipeline.traces.reasons import Reason
 from pipeline.traces.text_actions import Action, command, fenced, xml_calls
 
@@ -48,8 +48,8 @@ def _parse(row: JsonObject, record: Record, source: str) -> list[Trace | Quarant
         place = f"attempts[{index}]"
         try:
             found.append(_trace(attempt, row, part_of(record, place, record.ordinal), source, index))
-        except TraceError as fault:
-            found.append(quarantined(source, record.line, inside(place, fault)))
+        except FAULTS as error:
+            found.append(quarantined(source, record.line, inside(place, fault_of(error))))
     return found
 
 

@@ -17,7 +17,7 @@ from pipeline.traces.framing import Record
 from pipeline.traces.origin import Origin, build_trace, identifier, number
 from pipeline.traces.parts import media_mark
 from pipeline.traces.preview import objects
-from pipeline.traces.reading import part_of, quarantined, read_rows
+from pipeline.traces.reading import FAULTS, fault_of, part_of, quarantined, read_rows
 from pipeline.traces.reasons import Reason
 from pipeline.traces.scores import flat_scores
 from pipeline.traces.tools import NO_TOOLS, Tools, read_tools
@@ -77,8 +77,8 @@ class Simulations:
             place = f"simulations[{index}]"
             try:
                 found.append(_simulation(each, row, part_of(record, place, index), source, source))
-            except TraceError as fault:
-                found.append(quarantined(source, record.line, inside(place, fault)))
+            except FAULTS as error:
+                found.append(quarantined(source, record.line, inside(place, fault_of(error))))
         return found
 
 

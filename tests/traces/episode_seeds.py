@@ -66,22 +66,23 @@ LOG = {"version": 2, "status": "success", "eval": {"task": "t", "run_id": "r"}, 
 
 
 def archive(*samples: Any) -> bytes:
-    """An `.eval` archive."""
+    """An `.eval` archive of samples; those that are text are JSON as it is."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("header.json", orjson.dumps({key: LOG[key] for key in ("version", "status", "eval")}))
         for number, sample in enumerate(samples):
-            file.writestr(f"samples/{number}_epoch_1.json", orjson.dumps(sample))
+            data = sample.encode("utf-8", "surrogatepass") if isinstance(sample, str) else orjson.dumps(sample)
+            file.writestr(f"samples/{number}_epoch_1.json", data)
     return buffer.getvalue()
 
 
 EPISODE_SEEDS: dict[str, bytes] = {
     "atif": lines(ATIF, ATIF | {"subagent_trajectories": [ATIF]}, ATIF | {"continued_trajectory_ref": "x"}),
-    "tau2_bench": orjson.dumps(TAU2, option=INDENT),
+    "tau2_bench": orjson.dumps([TAU2, TAU2 | {"tasks": []}], option=INDENT),
     "swe_agent": lines(SWE, ATTEMPTS),
     "mini_swe_agent": lines(MINI, MINI | {"instance_id": "i"}),
     "openhands": orjson.dumps([ROLLOUT, ROLLOUT | {"history": [EVENTS[1:3], EVENTS[3:5]]}], option=INDENT),
-    "inspect_ai": orjson.dumps(LOG, option=INDENT),
+    "inspect_ai": orjson.dumps([LOG, LOG | {"status": "started"}], option=INDENT),
 }
 MORE_SEEDS: dict[str, bytes] = {
     "mini_swe_agent": orjson.dumps([USER, SHELL, USER, ANSWER], option=INDENT),

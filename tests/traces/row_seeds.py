@@ -56,8 +56,8 @@ ROW_SEEDS: dict[str, bytes] = {
            "history": [USER, ANSWER | {"role": "agent"}]}} for n in range(3))
     ),
     "toolbench": orjson.dumps(
-        {"win": True, "answer_generation": {"valid_data": True, "finish_type": "give_answer", "function": [TOOL],
-                                            "train_messages": [TALK[:2], TALK]}},
+        [{"win": win, "answer_generation": {"valid_data": True, "finish_type": "give_answer", "function": [TOOL],
+                                            "train_messages": [TALK[:2], TALK]}} for win in (True, False)],
         option=orjson.OPT_INDENT_2,
     ),
     "bfcl": lines(

@@ -228,11 +228,20 @@ def mlflow_trace(*assessments: JsonObject, **info: Any) -> JsonObject:
     return {"info": about, "data": {"spans": spans}}
 
 
+def _renamed(rows: list[JsonObject], old: str, new: str) -> list[JsonObject]:
+    """The same trace under another id."""
+    found: list[JsonObject] = orjson.loads(orjson.dumps(rows).replace(old.encode(), new.encode()))
+    return found
+
+
 SPAN_SEEDS: dict[str, bytes] = {
     "otel_genai": lines(batch(*genai_spans("t1")), batch(*genai_spans("t2")), *genai_spans("t3")),
-    "openinference": lines(*phoenix_spans()),
-    "langfuse": orjson.dumps(langfuse_export(score("correct", 1)), option=orjson.OPT_INDENT_2),
-    "langsmith": lines(*langsmith_runs()),
-    "mlflow_trace": orjson.dumps(mlflow_trace(), option=orjson.OPT_INDENT_2),
+    "openinference": lines(*phoenix_spans(), *_renamed(phoenix_spans(), '"t1"', '"t2"')),
+    "langfuse": orjson.dumps(
+        [langfuse_export(score("correct", 1)), *_renamed([langfuse_export()], '"t1"', '"t2"')],
+        option=orjson.OPT_INDENT_2,
+    ),
+    "langsmith": lines(*langsmith_runs(), *_renamed(langsmith_runs(), '"trace_id":"r0"', '"trace_id":"q0"')),
+    "mlflow_trace": orjson.dumps([mlflow_trace(), mlflow_trace(trace_id="tr-2")], option=orjson.OPT_INDENT_2),
 }
-"""One small file a format."""
+"""One small file a format, of two traces or more."""

@@ -16,7 +16,7 @@ from pipeline.traces.folder import read_file, trace_files
 from pipeline.traces.jobs import Job
 from pipeline.traces.joined_scores import Later
 from pipeline.traces.units import Unit
-from tests.traces.helpers import ANSWER, USER, lines, read, refused
+from tests.traces.helpers import ANSWER, USER, lines, read, refused, traces
 
 ROW = lines({"messages": [USER, ANSWER]})
 
@@ -137,6 +137,29 @@ def test_what_is_no_trace_is_named_with_what_was_seen(content: bytes, reason: st
     items = read(tmp_path, content)
     assert refused(items) == [(1, None, reason)]
     assert seen in messages(list(items))[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason", "seen"),
+    [
+        (b'{"messages": [x]}', "invalid_json", "not JSON (unexpected"),
+        (b'[\n{"messages": ["\xff"]}\n]', "invalid_utf8", "not UTF-8: byte 0xff"),
+        (b"[" * 2000 + b"]" * 2000, "too_deep", "more than 1024 levels"),
+    ],
+)
+def test_a_file_of_one_broken_record_is_told_where_it_breaks(
+    content: bytes, reason: str, seen: str, tmp_path: Path
+) -> None:
+    items = read(tmp_path, content)
+    assert refused(items) == [(1, None, reason)]
+    assert seen in messages(list(items))[0]
+
+
+def test_one_broken_record_of_several_over_lines_hides_no_other(tmp_path: Path) -> None:
+    row = ROW.rstrip(b"\n")
+    items = read(tmp_path, b"[\n" + row + b",\n" + row.replace(b"user", b"us\xffer") + b",\n" + row + b"\n]")
+    assert refused(items) == [(3, None, "invalid_utf8")]
+    assert len(traces(items)) == 2
 
 
 def test_the_format_is_seen_past_junk_and_in_a_long_first_record(tmp_path: Path) -> None:

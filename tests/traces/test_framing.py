@@ -4,13 +4,16 @@ import io
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.traces import decode, spread
 from pipeline.traces.framing import records
+from pipeline.traces.preview import preview
 from pipeline.traces.spread import spread_values
 
 ROWS: list[Any] = [{"a": 1, "text": 'a "quoted" } brace'}, {"b": [1, {"c": []}]}, {"d": "\\"}]
@@ -89,6 +92,22 @@ def test_an_array_on_one_line_may_be_longer_than_its_records_may(tmp_path: Path)
     assert values(tmp_path, orjson.dumps([*rows, {"text": "x" * 2000}, *rows]), 100) == [*rows, "line_too_long", *rows]
 
 
+def test_a_string_that_a_line_break_cut_costs_one_pass(tmp_path: Path) -> None:
+    """Its escaped quotes are not tried one after the other, which took a minute for 100 KB."""
+    text = b'{"a": "' + rb"\"" * 500_000 + b"\n, "
+    assert values(tmp_path, b"[\n" + text + b'"b": 1},\n{"c": 1}\n]', 1 << 21) == ["invalid_json", {"c": 1}]
+    assert preview(b"[\n" + text + b'"b": 1},\n{"c": 1}\n]') == ({"c": 1},)
+
+
+def test_a_long_string_in_small_pieces_is_not_looked_at_with_each(tmp_path: Path) -> None:
+    class Slow(io.BytesIO):
+        def read1(self, size: int | None = -1, /) -> bytes:
+            return super().read1(1 << 10)
+
+    data = b'[\n{"a": "' + b"x" * (8 << 20) + b'"},\n{"c": 1}\n]'
+    assert [len(piece) for _, piece in spread_values(Slow(data), 1 << 24) if isinstance(piece, bytes)] == [8388617, 8]
+
+
 VALUES = st.recursive(
     st.none() | st.integers(-9, 9) | st.text(alphabet='a"\\[]{},\n é', max_size=6),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(alphabet='a"]', max_size=3), inner, max_size=3),
@@ -106,7 +125,8 @@ def test_blocks_may_end_anywhere(rows: list[Any], indent: int | None, block: int
         def read1(self, size: int | None = -1, /) -> bytes:
             return super().read1(block)
 
-    pieces = list(spread_values(Slow(text.encode()), 1000))
+    with patch.object(spread, "_BLOCK", block):
+        pieces = list(spread_values(Slow(text.encode()), 1000))
     assert [orjson.loads(piece) for _, piece in pieces if isinstance(piece, bytes)] == rows
     assert all(text.split("\n")[number - 1].strip()[:1] in ("{", "[") for number, _ in pieces)
 
@@ -124,6 +144,18 @@ def test_lone_surrogates_become_replacement_characters(tmp_path: Path) -> None:
     first, second = records(path, 1000)
     assert first.value == {"a": "x\ufffdy", "\ufffd": "\U0001f600", "c": ["\ufffd"]}
     assert (first.repairs.surrogates, second.repairs.surrogates) == (3, 0)
+
+
+def test_what_would_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = b'\n{"b": 1}\n'
+    long_paths = b'{"' + b"k" * 20_000 + b'": [' + b"NaN," * 60 + b"1]}"
+    assert values(tmp_path, long_paths + good, 1 << 20) == ["not_finite", {"b": 1}]
+    monkeypatch.setattr(decode, "_LONG", 4000)
+    monkeypatch.setattr(decode, "_MOST_WEIGHT", 512_000)
+    assert values(tmp_path, b'{"a": [' + b"[]," * 5000 + b"1]}" + good, 1 << 20) == ["line_too_long", {"b": 1}]
+    assert values(tmp_path, b'{"a": [' + b"{}," * 1400 + b"NaN]}" + good, 1 << 20) == ["line_too_long", {"b": 1}]
+    kept, _ = values(tmp_path, b'{"a": [' + b"{}," * 1400 + b"1]}" + good, 1 << 20)
+    assert len(kept["a"]) == 1401
 
 
 def test_numbers_beyond_json_become_null_with_their_path(tmp_path: Path) -> None:

@@ -128,6 +128,17 @@ def test_a_result_that_cannot_be_read_is_named_and_the_run_stays(tmp_path: Path)
     assert [trace.reward for trace in traces(items)] == [None]
 
 
+def test_a_broken_trajectory_does_not_hide_what_else_the_agent_left(tmp_path: Path) -> None:
+    broken = orjson.dumps(run(ASK, SAY))[:-30]
+    second = {"j__t__agent__more_dot_json": b'{"steps": ['}
+    items = read_all(tmp_path, **trial(j__t__agent__trajectory_dot_json=broken + b"\n{}\n", **second))
+    assert {item.source for item in items} == {"j/t/agent/trajectory.json", "j/t/agent/more.json"}
+    chat = {"j__t__agent__chat_dot_jsonl": {"messages": [USER, ANSWER]}}
+    bad = run(ASK, SAY) | {"steps": [{"step_id": 1, "source": "nobody"}]}
+    (trace,) = traces(read_all(tmp_path / "b", **trial(j__t__agent__trajectory_dot_json=bad, **chat)))
+    assert (trace.format, trace.reward) == ("openai_chat", 1.0)
+
+
 def test_a_folder_that_only_looks_like_a_trial_is_read_file_by_file(tmp_path: Path) -> None:
     items = read_all(tmp_path, **trial(j__t__result_dot_json={"messages": [USER, ANSWER]}))
     assert [trace.source for trace in traces(items)] == ["j/t/agent/trajectory.json", "j/t/result.json"]

@@ -43,6 +43,13 @@ def test_calls_with_names_by_keyword_or_by_a_schema() -> None:
     assert named.arguments == {"name": "x", "reverse": True}
 
 
+def test_each_of_many_calls_keeps_its_own_text() -> None:
+    text = "[f('é'),\r\n  g(1,\n2),\rh(x='ü')" + ", f()" * 12_000 + "]"
+    calls = python_calls(text, {})
+    assert [call.text for call in calls[:4]] == ["f('é')", "g(1,\n2)", "h(x='ü')", "f()"]
+    assert len(calls) == 12_003
+
+
 @pytest.mark.parametrize(
     ("text", "fault"),
     [

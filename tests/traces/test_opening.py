@@ -1,18 +1,21 @@
 """Packed files read as if they were unpacked; damage and bombs cost what they must and are named."""
 
 import gzip
+import random
 import tracemalloc
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.errors import TraceError
 from pipeline.records import Quarantined, Trace
 from pipeline.traces import bombs
 from pipeline.traces.framing import records
-from pipeline.traces.opening import read_head
+from pipeline.traces.opening import open_trace, read_head
 from tests.traces.helpers import ANSWER, USER, call, lines, only, read, refused, result, traces
 
 CALLING = {"role": "assistant", "content": None, "tool_calls": [call()]}
@@ -60,6 +63,23 @@ def test_a_cut_file_keeps_what_came_before(packer: str, tmp_path: Path) -> None:
     assert refused(items) == [(len(items), None, "truncated_file")]
     assert "ends early" in items[-1].message if isinstance(items[-1], Quarantined) else False
     assert refused(read(tmp_path, data[:6])) == [(1, None, "truncated_file")]
+
+
+def test_what_is_saved_of_a_cut_zstd_file_comes_in_one_piece(tmp_path: Path) -> None:
+    """Not byte by byte, each of which had the whole of a long text looked at again."""
+    text = "".join(random.Random(1).choices("abcdefgh ", k=1 << 20))
+    data = zstd(orjson.dumps([{"messages": text}], option=orjson.OPT_INDENT_2))
+    (tmp_path / "f").write_bytes(data[: len(data) - 5000])
+    sizes: list[int] = []
+
+    def read_all(stream: Any) -> None:
+        while piece := stream.read1(1 << 20):
+            sizes.append(len(piece))
+
+    with open_trace(tmp_path / "f") as stream, pytest.raises(TraceError, match="ends early"):
+        read_all(stream)
+    assert sum(sizes) > 900_000
+    assert min(sizes) > 100
 
 
 @pytest.mark.parametrize("packer", PACKERS)

@@ -9,7 +9,7 @@ from pipeline.records import JsonObject, Quarantined, Trace, TraceStatus
 from pipeline.traces.conversation import Conversation, inside
 from pipeline.traces.framing import Record
 from pipeline.traces.origin import Origin, build_trace, identifier
-from pipeline.traces.reading import quarantined
+from pipeline.traces.reading import FAULTS, fault_of, quarantined
 from pipeline.traces.reasons import Reason
 from pipeline.traces.spans.conversations import inner_threads, threads_of
 from pipeline.traces.spans.said import recite
@@ -52,8 +52,8 @@ def build(run: Run, spans: Sequence[Span], source: str, form: str) -> list[Trace
             origin.metadata["sub_agent"] = True
         try:
             found.append(_trace(run, thread, origin, source, form, index))
-        except TraceError as fault:
-            found.append(quarantined(source, thread.spans[0].line, fault))
+        except FAULTS as error:
+            found.append(quarantined(source, thread.spans[0].line, fault_of(error)))
     return found
 
 

@@ -7,7 +7,7 @@ from pipeline.errors import TraceError
 from pipeline.records import JsonObject, Quarantined, Trace
 from pipeline.traces.framing import records
 from pipeline.traces.origin import check_finite
-from pipeline.traces.reading import quarantined, row_object
+from pipeline.traces.reading import fault_of, quarantined, row_object
 from pipeline.traces.spans.spool import Gathered, Spool, spooled
 
 Gather = Callable[[JsonObject, int, str, Spool], Iterator[Quarantined]]
@@ -27,10 +27,16 @@ def read_gathered(
                 check_finite(record)
             except TraceError as fault:
                 yield quarantined(source, record.line, fault)
-            else:
+                continue
+            try:
                 yield from gather(row, record.line, source, spool)
+            except RecursionError as error:
+                yield quarantined(source, record.line, fault_of(error))
         for gathered in spool.traces():
             if gathered.fault is not None:
                 yield quarantined(source, gathered.line, gathered.fault)
-            else:
+                continue
+            try:
                 yield from converse(gathered, source)
+            except RecursionError as error:
+                yield quarantined(source, gathered.line, fault_of(error))

@@ -9,7 +9,7 @@ from typing import Any
 from pipeline.errors import TraceError
 from pipeline.records import JsonObject, Quarantined, Trace, TraceStatus
 from pipeline.traces.preview import objects
-from pipeline.traces.reading import quarantined
+from pipeline.traces.reading import FAULTS, fault_of, quarantined
 from pipeline.traces.reasons import Reason
 from pipeline.traces.spans import genai, openinfer
 from pipeline.traces.spans.batches import is_span, spans_in
@@ -46,8 +46,8 @@ def _gather(row: JsonObject, line: int, source: str, spool: Spool) -> Iterator[Q
             if isinstance(span, TraceError):
                 raise span
             spool.add(trace_id, line, span)
-        except TraceError as fault:
-            yield quarantined(source, line, fault)
+        except FAULTS as error:
+            yield quarantined(source, line, fault_of(error))
 
 
 def _conversations(gathered: Gathered, source: str, form: str) -> Iterator[Trace | Quarantined]:
