@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from pipeline.environments.declared import SHIPPED, DeclaredEnvironment, load_environment
 from pipeline.environments.worlds import World, load_worlds, make_world
 from pipeline.errors import InputError, ParamsError, SpecError
@@ -33,7 +35,7 @@ def find_world(name: str) -> World:
     if path.suffix in (".yaml", ".yml", ".py") or "/" in name:
         return _from_path(path)
     try:
-        return load_worlds(EnvironmentsParams(names=(name,), folder=str(own_folder())))[name]
+        return load_worlds(_only(name, own_folder()))[name]
     except ParamsError as error:  # it blames params.yaml, where this name does not come from
         raise InputError(str(error).removeprefix("params.yaml: environments.names: ")) from error
 
@@ -77,7 +79,15 @@ def _from_path(path: Path) -> World:
     if kind is None:
         raise InputError(f"{path}: no environment is made from such a file; name a .yaml or a .py file")
     name = path.name.partition(".")[0]
-    return load_worlds(EnvironmentsParams(names=(name,), folder=str(path.parent)))[name]
+    return load_worlds(_only(name, path.parent))[name]
+
+
+def _only(name: str, folder: Path) -> EnvironmentsParams:
+    try:
+        return EnvironmentsParams(names=(name,), folder=str(folder))
+    except ValidationError as error:
+        said = "no name of an environment: it has a letter first, then letters, digits, _ or -"
+        raise InputError(f"{name!r} is {said}; `python -m pipeline env list` shows all") from error
 
 
 def _kind(path: Path) -> str | None:

@@ -88,6 +88,9 @@ def test_a_spec_is_called_like_its_file(own: Path) -> None:
     ("name", "error", "said"),
     [
         ("claism", InputError, "^no environment 'claism'; did you mean 'claims'"),
+        ("", InputError, "^'' is no name of an environment: .*`python -m pipeline env list` shows all"),
+        ("my env", InputError, "^'my env' is no name of an environment"),
+        ("./2nd env.py", InputError, "^'2nd env' is no name of an environment"),
         ("./nothing.yaml", SpecError, "nothing.yaml: no such file"),
         ("./notes.txt", InputError, "no environment is made from such a file"),
         ("quiz.py", InputError, "'quiz.py' is not declared in YAML"),
