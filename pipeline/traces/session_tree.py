@@ -83,7 +83,7 @@ def _branches(group: list[Event]) -> Branches:
         at = at.previous
     said = {event.message_id for event in group if id(event) in path and event.message_id is not None}
     path |= {id(event) for event in group if event.message_id in said}
-    calls = {block.get("id") for event in group if id(event) in path for block in _blocks(event, "tool_use")}
+    calls = {_text(b, "id") for event in group if id(event) in path for b in _blocks(event, "tool_use")}
     path |= {id(event) for event in group if _answers(event, calls)}
     kept = [event for event in group if id(event) in path]
     return Branches(kept[0], kept, [event for event in group if id(event) not in path])
@@ -91,9 +91,14 @@ def _branches(group: list[Event]) -> Branches:
 
 def _answers(event: Event, calls: set[object]) -> bool:
     results = _blocks(event, "tool_result")
-    return bool(results) and all(block.get("tool_use_id") in calls for block in results)
+    return bool(results) and all(_text(block, "tool_use_id") in calls for block in results)
 
 
 def _blocks(event: Event, kind: str) -> list[JsonObject]:
     content = event.raw["message"].get("content")
     return [block for block in content if kind_of(block) == kind] if isinstance(content, list) else []
+
+
+def _text(block: JsonObject, key: str) -> str | None:
+    found = block.get(key)
+    return found if isinstance(found, str) else None

@@ -93,6 +93,19 @@ def test_one_uuid_with_two_blocks_loses_none(tmp_path: Path) -> None:
     assert (trace.messages[1].content, len(trace.messages[1].tool_calls)) == ("Look:", 1)
 
 
+def test_ids_that_are_no_text_link_nothing(tmp_path: Path) -> None:
+    odd = event("2", "1", "assistant", [use("a") | {"id": ["a"]}])
+    content = lines(ASK, odd, event("3", "2", "user", [answer("a")]), event("4", "3", "assistant", [text("Done.")]))
+    assert only(read(tmp_path, content)).metadata["unmatched_results"] == 1
+
+
+def test_a_file_of_one_id_is_read_in_one_pass(tmp_path: Path) -> None:
+    events = [event("1", None, "assistant", [text(str(number))], api="m") for number in range(3000)]
+    trace = only(read(tmp_path, lines(ASK, *events, *events[-20:])))
+    assert trace.metadata["repeated_lines"] == 20
+    assert len((trace.messages[1].content or "").split()) == 3000
+
+
 def test_a_sub_agent_is_a_trace_that_is_not_trained_on(tmp_path: Path) -> None:
     side = [event("a", None, "user", "Sub.", isSidechain=True), event("b", "a", "assistant", "Yes.", isSidechain=True)]
     main, sub = traces(read(tmp_path, lines(ASK, *side, event("2", "1", "assistant", "Done."))))
