@@ -9,7 +9,7 @@ import pytest
 CAP = 32 << 20
 FIRST = b'{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}], "x": ['
 DENSE = {
-    "lists": b"[],", "objects": b'{"":0},', "texts": b'"ab",', "wide texts": '"\U0001f600",'.encode(), "nothing": b"NaN,",
+    "lists": b"[],", "objects": b'{"":0},', "texts": b'"ab",', "wide": '"\U0001f600",'.encode(), "nothing": b"NaN,",
 }  # fmt: skip
 CHILD = """
 import resource, sys
