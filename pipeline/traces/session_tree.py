@@ -89,7 +89,7 @@ def _branches(group: list[Event]) -> Branches:
     return Branches(kept[0], kept, [event for event in group if id(event) not in path])
 
 
-def _answers(event: Event, calls: set[object]) -> bool:
+def _answers(event: Event, calls: set[str | None]) -> bool:
     results = _blocks(event, "tool_result")
     return bool(results) and all(_text(block, "tool_use_id") in calls for block in results)
 

@@ -12,8 +12,8 @@ from pipeline.errors import TraceError
 from pipeline.traces.lines import BOM
 from pipeline.traces.reasons import Reason
 
-_TOKEN = re.compile(rb'"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+("|\\?\Z|)|[\[\]{}]')
-"""A string, or a bracket outside one. Group 1 is a quote, or the end of the bytes, or nothing where the line ends."""
+_NEXT = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\\n]*+(?:\\[^\n][^"\\\n]*+)*+")*+(["\[\]{}]|\Z)')
+"""Text and whole strings, and what comes behind them: a bracket, the quote of a string that is not whole, the end."""
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 QUOTE = 0x22
@@ -62,12 +62,22 @@ def brackets(data: bytes) -> Iterator[int]:
     No string spans lines: where one is still open as its line ends, its quote is none, nor is any behind it, and the
     brackets of the line count.
     """
-    for match in _TOKEN.finditer(data):
-        start, end = match.span()
-        if data[start] != QUOTE or (match[1] != b'"' and end == len(data)):
-            yield start
-        elif match[1] == b"":
-            yield from (bracket.start() for bracket in _BRACKET.finditer(data, start, end))
+    at = 0
+    while at >= 0:
+        for match in _NEXT.finditer(data, at):
+            place = match.start(1)
+            if match[1] != b'"':
+                if place < len(data):
+                    yield place
+                continue
+            at = data.find(b"\n", place)
+            if at < 0:
+                yield place
+            else:
+                yield from (bracket.start() for bracket in _BRACKET.finditer(data, place, at))
+            break
+        else:
+            return
 
 
 class _Splitter:
