@@ -63,6 +63,7 @@ class SynthesizeParams(Section):
     demos: Count
     asides: Share
     contradictions: Share
+    habits: dict[str, Share] = Field(default_factory=dict)
     teacher: TeacherParams | None = None
     pivots: PivotParams
 

@@ -17,7 +17,7 @@ from pipeline.records import DEMOS, TASKS, TRACES, Split, Trace
 from pipeline.remote.memory import Memory
 from pipeline.rows import Row, demo_to_row, task_from_row, task_to_row, trace_from_row
 from pipeline.stages.common import Progress, stage_main
-from pipeline.synthesis.demos import demonstrate
+from pipeline.synthesis.demos import check_habits, demonstrate
 from pipeline.synthesis.making import Order, Tally, make_rows, shares
 from pipeline.synthesis.outside import outside_tasks
 from pipeline.synthesis.pivot_splits import FEWEST
@@ -45,6 +45,7 @@ def body(params: Params, run: Run) -> None:
     sizes: dict[Split, int] = {
         "train": params.synthesize.train, "valid": params.synthesize.valid, "eval": params.synthesize.eval,
     }  # fmt: skip
+    check_habits(worlds, params.synthesize.habits)
     pivots = _pivots(params, sizes)
     tallies = {split: Tally() for split in sizes}
     to_show: list[Row] = []
@@ -58,7 +59,7 @@ def body(params: Params, run: Run) -> None:
             raise EmptyOutputError(_nothing_made(split, worlds, pivots))
     outside = outside_tasks(outside_worlds(), params.seed, params.synthesize.outside)
     aside = write_parquet(FOLDER / "outside.parquet", map(task_to_row, outside), TASKS)
-    demos = demonstrate(worlds, map(task_from_row, to_show[:golden]))
+    demos = demonstrate(worlds, map(task_from_row, to_show[:golden]), params.synthesize.habits)
     taught = teach(worlds, map(task_from_row, to_show[golden:]), teacher, Memory()) if teacher else NOTHING
     shown = write_parquet(DEMO_FILE, map(demo_to_row, chain(demos, taught.demos)), DEMOS)
     counts = {"outside": aside, "demos": shown} | {f"teacher_{name}": n for name, n in taught.metrics().items()}

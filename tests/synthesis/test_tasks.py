@@ -5,10 +5,11 @@ import random
 import orjson
 import pytest
 
+from pipeline.errors import ParamsError
 from pipeline.graders.reward import outcome, process, score
 from pipeline.harness_hash import harness_hash
 from pipeline.records import Split, Task
-from pipeline.synthesis.demos import demonstrate
+from pipeline.synthesis.demos import GOLDEN, HABITS, check_habits, demonstrate
 from pipeline.synthesis.identity import split_of
 from pipeline.synthesis.recorded import anthropic_row, openai_row, recorded_run, recorded_tasks
 from pipeline.synthesis.scripted import run_scripted
@@ -53,6 +54,27 @@ def test_demonstrations_are_perfect() -> None:
     for demo in demonstrate(WORLDS, list(unique_tasks(CLAIMS, 2, "train", 28))):
         assert (demo.outcome, demo.process) == (1.0, 1.0)
         assert demo.harness_hash == harness_hash(CLAIMS.tools)
+
+
+def test_chosen_habits_show_in_their_share_of_the_demonstrations() -> None:
+    tasks = list(unique_tasks(CLAIMS, 2, "train", 56))
+    plain = list(demonstrate(WORLDS, tasks))
+    shown = list(demonstrate(WORLDS, tasks, {"reread_claim": 0.5, "skip_fraud": 0.0, "not_of_this_world": 1.0}))
+    odd = [demo for demo in shown if demo.author == HABITS]
+    assert 14 < len(odd) < 42
+    assert all(demo.outcome == 1.0 and demo.process is not None and demo.process < 1.0 for demo in odd)
+    assert [demo for demo in shown if demo.author == GOLDEN] == [
+        one for one, other in zip(plain, shown, strict=True) if other.author == GOLDEN
+    ]
+    always = list(demonstrate(WORLDS, tasks, {"skip_fraud": 1.0}))
+    assert {demo.author for demo in always} == {HABITS}
+    assert {demo.outcome for demo in always} == {0.0, 1.0}, "where there is fraud, who never looks decides wrongly"
+
+
+def test_a_habit_that_no_environment_has_is_named_with_a_close_one() -> None:
+    check_habits(WORLDS, ["reread_claim"])
+    with pytest.raises(ParamsError, match=r"synthesize\.habits: .* 'reread_claims'; did you mean 'reread_claim'\?"):
+        check_habits(WORLDS, ["reread_claims"])
 
 
 @pytest.mark.parametrize(
