@@ -94,7 +94,11 @@ def _asked(labels: Sequence[Label], graders: Sequence[GraderEntry], views: Mappi
             if label.grader in entry.gives():
                 grade = find(by_key[label.trace_id or label.task_id, label.number], label.grader)
                 if grade is None:
-                    raise InputError(f"{label.where}: {label.grader} grades {', '.join(entry.environments)} only")
+                    named = ", ".join(entry.environments)
+                    raise InputError(
+                        f"{label.where}: {label.grader} grades {named} only; remove the line, or see `environments` of "
+                        "that grader"
+                    )
                 found[label] = grade
     return found
 
