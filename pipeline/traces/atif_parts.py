@@ -39,7 +39,8 @@ def _session(trace: Trace) -> tuple[str, str] | None:
 
 
 def _name(trace: Trace) -> str:
-    return str(trace.metadata["agent"].get("name"))
+    name = trace.metadata["agent"].get("name")
+    return name if isinstance(name, str) else ""
 
 
 def _is_continued(trace: Trace) -> bool:

@@ -171,6 +171,13 @@ def test_a_continuation_by_itself_and_parts_of_two_folders_stay_apart(tmp_path: 
     assert [(trace.source, len(trace.messages)) for trace in traces(items)] == [("a.json", 2), ("x/b.json", 2)]
 
 
+def test_an_agent_whose_name_is_no_text_is_one_without_a_name(tmp_path: Path) -> None:
+    data = orjson.dumps(part(0, ASK, SAY)).replace(b'"terminus-2"', b"[" * 990 + b"]" * 990)
+    assert b"[[" in data
+    (tmp_path / "a.json").write_bytes(data)
+    assert [item.line for item in read_all(tmp_path)] == [1]
+
+
 def test_a_part_that_cannot_be_read_is_refused_and_the_others_stay(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_bytes(orjson.dumps(part(1, COPIED, SAY, last=True))[:-30])
     items = read_all(tmp_path, a=part(0, ASK, SAY))
