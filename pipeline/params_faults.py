@@ -17,14 +17,29 @@ def explain(root: type[BaseModel], where: str, fault: ErrorDetails) -> str:
         close = difflib.get_close_matches(str(fault["loc"][-1]), _known(root, fault["loc"][:-1]), n=1)
         return f"{where}: unknown key {path!r}" + (f"; did you mean {close[0]!r}?" if close else "; remove it")
     if fault["type"] == "missing":
-        return f"{where}: key {path!r} is missing; add it or rewrite the file with `python -m pipeline preset tiny`"
-    if not path:
-        return f"{where}: {fault['msg'].removeprefix('Value error, ')}"
+        listed = any(isinstance(part, int) for part in fault["loc"])
+        way = "" if listed else " or rewrite the file with `python -m pipeline preset tiny`"
+        return f"{where}: key {path!r} is missing; add it{way}"
+    if fault["type"].startswith("union_tag"):
+        return f"{where}: {path}.kind: {_kind(fault)}"
+    said = fault["msg"].removeprefix("Value error, ")
+    if not path or (fault["type"] == "value_error" and isinstance(fault["input"], dict)):
+        return f"{where}: {path}{': ' * bool(path)}{said}"
     # Who pastes a key into a wrong place must not see it in a log.
     found = "something else" if path.endswith(("key_env", "extra", "base_url")) else repr(fault["input"])
     if fault["type"] == "tuple_type":
         return f"{where}: {path}: must be a list, found {found}; write it in brackets, [one, two]"
-    return f"{where}: {path}: {fault['msg']}, found {found}"
+    return f"{where}: {path}: {said}, found {found}"
+
+
+def _kind(fault: ErrorDetails) -> str:
+    """What is wrong with the key by which the entry of a list says what it is."""
+    given = fault["input"].get("kind") if isinstance(fault["input"], dict) else None
+    known = [tag.strip("'") for tag in str(fault.get("ctx", {}).get("expected_tags", "")).split(", ") if tag]
+    if given is None:
+        return "is missing; it says what this entry is, see docs/graders.md and docs/selection.md"
+    close = difflib.get_close_matches(str(given), known, n=1)
+    return f"{given!r} is none; " + (f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}")
 
 
 def _known(root: type[BaseModel], parents: tuple[int | str, ...]) -> list[str]:

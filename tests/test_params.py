@@ -36,7 +36,7 @@ def test_shares_and_quotas_name_environments_that_are_practised() -> None:
 
 def test_a_window_of_the_profile_begins_below_its_end() -> None:
     said = refused(profile__adaptive={"first": 2, "step": 1, "window": [0.9, 0.1]})
-    assert "profile.adaptive: Value error, window begins at 0.9, above its end 0.1" in said
+    assert "profile.adaptive: window begins at 0.9, above its end 0.1" in said
 
 
 def test_a_likeness_below_which_pairs_are_not_found_is_refused() -> None:
@@ -48,3 +48,20 @@ def test_a_likeness_below_which_pairs_are_not_found_is_refused() -> None:
 
 def test_a_window_too_narrow_to_compute_with_is_refused() -> None:
     assert "rl.sampler.window.sigma" in refused(rl__sampler__window={"start": 0.7, "end": 0.3, "sigma": 1e-200})
+
+
+def test_entries_of_lists_are_told_by_kind() -> None:
+    said = refused(graders=[{"name": "a", "kind": "stat"}])
+    assert said == "params.yaml: graders.0.kind: 'stat' is none; did you mean 'state'?"
+    assert "graders.0.kind: is missing; it says what this entry is" in refused(graders=[{"name": "a"}])
+    assert refused(filter__steps=[{"kind": "nope"}]).startswith("params.yaml: filter.steps.0.kind: 'nope' is none;")
+
+
+def test_what_an_entry_lacks_no_preset_can_bring() -> None:
+    entry = {"name": "a", "kind": "rubric", "judge": {"model": "m"}, "dimensions": [{"name": "b", "question": "c"}]}
+    assert refused(graders=[entry]) == "params.yaml: key 'graders.0.rubric.judge.base_url' is missing; add it"
+
+
+def test_a_faulty_entry_is_not_told_in_the_words_of_the_library() -> None:
+    said = refused(graders=[{"name": "a", "kind": "transcript"}])
+    assert said == "params.yaml: graders.0.transcript: no limit; give max_turns, max_calls or max_tokens"
