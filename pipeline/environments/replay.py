@@ -116,8 +116,10 @@ class ReplayEnvironment(Environment):
             return Grade(OUTCOME, "outcome", None, reason="no recorded run says what a good end looks like")
         made = counted([call for call in self._calls if call[0] in self.replay.spec.golden])
         passed = made in self._golden["calls"]
-        reason = "the calls that count are those of a successful run"
-        return Grade(OUTCOME, "outcome", float(passed), passed, reason=reason if passed else f"made {dumps(made)}")
+        reason = f"of the calls that count it made {dumps(made)}" if made else "it made none of the calls that count"
+        if passed:
+            reason = "the calls that count are those of a successful run"
+        return Grade(OUTCOME, "outcome", float(passed), passed, reason=reason)
 
     def _recorded(self) -> Grade:
         total = len(self._calls)

@@ -81,6 +81,15 @@ def test_what_no_run_of_the_task_asked_is_not_answered(tmp_path: Path) -> None:
     assert (watched.score, watched.reason, watched.held_out) == (1 / 3, "1 of 3 calls had been recorded", True)
 
 
+def test_who_makes_no_call_that_counts_is_told_so(tmp_path: Path) -> None:
+    world = load(tmp_path)
+    environment = started(world, tasks(world)["a"])
+    ask(environment, "get_loan", loan_id="L-1001")
+    assert environment.grade()[0].reason == "it made none of the calls that count"
+    ask(environment, "extend", loan_id="L-1001", days=9)
+    assert environment.grade()[0].reason.startswith("of the calls that count it made {")
+
+
 def test_the_nearest_recorded_call_may_stand_in(tmp_path: Path) -> None:
     world = load(tmp_path, "nearest: 0.5\n")
     environment = started(world, tasks(world)["a"])
