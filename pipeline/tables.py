@@ -99,12 +99,11 @@ def write_tables(path: Path, tables: Iterable[pa.Table], large: Sequence[str], c
     and statistics, because no two of their values are alike, and compressed only if `compress` is set. Returns the
     number of rows.
     """
-    groups = _groups(tables)
-    first = next(groups)
-    small = [name for name in first.schema.names if name not in large]
+    schema, groups = _peeked(_groups(tables))
+    small = [name for name in schema.names if name not in large]
     plain = () if compress else large
     options: dict[str, Any] = {
-        "compression": {name: "none" if name in plain else "zstd" for name in first.schema.names},
+        "compression": {name: "none" if name in plain else "zstd" for name in schema.names},
         "use_dictionary": small, "write_statistics": small,
         "store_schema": False,  # it would give readers the dictionaries back
     }  # fmt: skip
@@ -113,13 +112,19 @@ def write_tables(path: Path, tables: Iterable[pa.Table], large: Sequence[str], c
     with (
         whole_file(path) as stream,
         pa.OSFile(stream.name, "wb") as file,
-        pq.ParquetWriter(file, first.schema, **options) as writer,
+        pq.ParquetWriter(file, schema, **options) as writer,
     ):
         writer.add_key_value_metadata({"schema_version": str(SCHEMA_VERSION)})
-        for group in chain([first], groups):
+        for group in groups:
             writer.write_table(group.unify_dictionaries(), row_group_size=max(1, group.num_rows))
             count += group.num_rows
     return count
+
+
+def _peeked(tables: Iterator[pa.Table]) -> tuple[pa.Schema, Iterator[pa.Table]]:
+    """The schema of the first table, and all tables; nothing holds on to one that was passed."""
+    first = next(tables)
+    return first.schema, chain([first], tables)
 
 
 def _groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:

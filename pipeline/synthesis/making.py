@@ -15,6 +15,7 @@ from multiprocessing import get_context
 from pipeline.environments.worlds import World, load_worlds
 from pipeline.errors import SpecError
 from pipeline.params import EnvironmentsParams
+from pipeline.parent import end_with_parent
 from pipeline.records import Split, Task
 from pipeline.rows import Row, task_to_row
 from pipeline.synthesis.given import given_tasks
@@ -137,7 +138,7 @@ def _chunks(order: Order, world: World, workers: int | None) -> Generator[Drawn,
         yield from ([_draw(world, order.seed, order.split, index, order.noise)] for index in count())
         return
     arguments = ((order.environments, world.name, order.seed, order.split, number, order.noise) for number in count())
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers, get_context("spawn"), end_with_parent) as pool:
         waiting: list[Future[Drawn]] = [pool.submit(draw_chunk, *each) for each in islice(arguments, 2 * workers)]
         try:
             while True:

@@ -37,7 +37,8 @@ class Account:
             self._rewards = [self._rewards[0] + reward, min(self._rewards[1], reward), max(self._rewards[2], reward)]
         elif scores and self._rule is None and row["status"] != TraceStatus.ERROR:
             self._unnamed += 1
-        self._met.update(key for key in keys_of_row(row) if key in self._later.by_key)
+        if self._later.by_key:
+            self._met.update(key for key in keys_of_row(row) if key in self._later.by_key)
         self._harnesses.add(row)
         if self._private:
             self._replaced.update(loads(row["metadata"]).get("replaced", {}))

@@ -10,6 +10,7 @@ from pipeline.traces.finish import Finish
 from pipeline.traces.lines import Lines
 from pipeline.traces.quick_chat import Told
 from pipeline.traces.reading import quarantined
+from pipeline.traces.slots import Text
 
 Item = Trace | Told | Quarantined | Lines
 
@@ -24,27 +25,27 @@ class Chunk(NamedTuple):
     """Rows of `records.TRACES` without messages."""
     sizes: list[int]
     """Bytes of each row's messages."""
-    messages: bytearray
-    """All rows' messages, one after the other; empty when they are kept in a file."""
+    messages: bytearray | None
+    """All rows' messages, one after the other; None when they stand in a slot."""
     refused: list[tuple[int, Quarantined]]
     """Each with the number of the rows before it."""
     lines: int
     """Lines of the span, in its last chunk."""
 
 
-def chunked(items: Iterable[Item], finish: Finish) -> Iterator[Chunk]:
-    """Chunks of what readers yield, each item finished."""
-    builder = _Builder(finish)
+def chunked(items: Iterable[Item], finish: Finish, room: memoryview) -> Iterator[Chunk]:
+    """Chunks of what readers yield, each item finished; the messages fill the room before they need other memory."""
+    builder = _Builder(finish, room)
     for item in items:
         builder.add(item)
-        if builder.size() >= _BYTES or len(builder.sizes) == _ROWS:
+        if builder.size() >= _BYTES or builder.count() >= _ROWS:
             yield builder.take()
     yield builder.take()
 
 
 class _Builder:
-    def __init__(self, finish: Finish) -> None:
-        self._finish = finish
+    def __init__(self, finish: Finish, room: memoryview) -> None:
+        self._finish, self._text = finish, Text(room)
         self._tools: tuple[object, str] = ((), "[]")
         self._start()
 
@@ -60,17 +61,20 @@ class _Builder:
 
     def size(self) -> int:
         """Bytes of messages so far."""
-        return len(self._messages)
+        return len(self._text)
+
+    def count(self) -> int:
+        """Rows and refusals so far: a file may hold millions of either."""
+        return len(self.sizes) + len(self._refused)
 
     def take(self) -> Chunk:
-        chunk = Chunk(self._rows, self.sizes, self._messages, self._refused, self._lines)
+        chunk = Chunk(self._rows, self.sizes, self._text.take(), self._refused, self._lines)
         self._start()
         return chunk
 
     def _start(self) -> None:
         self._rows: list[Row] = []
         self.sizes: list[int] = []
-        self._messages = bytearray()
         self._refused: list[tuple[int, Quarantined]] = []
         self._lines = 0
 
@@ -88,7 +92,7 @@ class _Builder:
             return
         self._rows.append(row)
         self.sizes.append(len(text))
-        self._messages += text  # copied at once, while it is in the processor's cache
+        self._text.add(text)
 
     def _tools_text(self, trace: Trace) -> str:
         """Text of the tools, one object for all rows that have the same."""

@@ -20,7 +20,7 @@ from pipeline.traces.units import Unit, read_unit
 
 _LARGE = 4 << 20
 """Bytes from which a file is looked at before it is read."""
-_SPAN = 32 << 20
+_SPAN = 8 << 20
 
 
 class Job(NamedTuple):

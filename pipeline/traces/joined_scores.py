@@ -46,6 +46,8 @@ class Later:
 
     def join(self, trace: Trace) -> Trace:
         """The trace with the scores that are meant for it; those for its own id count before those for its try."""
+        if not self.by_key:
+            return trace
         keys = _keys(trace.trace_id, trace.group_id, trace.try_id)
         found = [self.by_key[key] for key in keys if key in self.by_key]
         if not found:

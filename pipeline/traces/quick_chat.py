@@ -72,7 +72,8 @@ class QuickChat:
         return Told(trace, content)
 
     def _row(self, data: bytes) -> Any:
-        start = data.rfind(_KEY) + len(_KEY)
+        # Not behind the last place where they fit, so that their own text is not searched.
+        start = data.rfind(_KEY, 0, max(0, len(data) - len(self._spelt or b""))) + len(_KEY)
         if self._spelt and data.startswith(self._spelt, start):
             row = orjson.loads(b'%b"%b"%b' % (data[:start], self._mark.encode(), data[start + len(self._spelt) :]))
             if isinstance(row, dict) and row.get("tools") == self._mark:  # and not somewhere further inside

@@ -17,7 +17,7 @@ from pipeline.records import TRACES
 from pipeline.rows import trace_from_row
 from pipeline.stages import ingest
 from pipeline.tables import read_parquet
-from pipeline.traces import crew, jobs
+from pipeline.traces import crew, jobs, slots
 from tests.traces.helpers import ANSWER, USER, call, lines, result
 
 CALLING = {"role": "assistant", "content": None, "tool_calls": [call()]}
@@ -71,6 +71,20 @@ def test_spans_and_processes_change_no_byte(tmp_path: Path, monkeypatch: pytest.
     refused = [orjson.loads(line) for line in whole[1].splitlines()]
     assert next((r["source"], r["line"]) for r in refused if r["reason"] == "invalid_json") == ("a.jsonl", 22)
     assert whole[2]["quarantined_by_reason"]["duplicate_export"] > 100
+
+
+@pytest.mark.parametrize("size", [1, 3000])
+def test_text_that_finds_no_room_in_shared_memory_changes_no_byte(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = outs(tmp_path / "whole", NAMES, 1)
+    monkeypatch.setattr(jobs, "_LARGE", 1)
+    monkeypatch.setattr(jobs, "_SPAN", 5000)
+    monkeypatch.setattr(crew, "_WORTH", 1)
+    monkeypatch.setattr(slots, "_SLOT", size)
+    assert outs(tmp_path / "one", NAMES, 1) == whole
+    assert outs(tmp_path / "two", NAMES, 2) == whole
 
 
 def test_the_shortcut_gives_the_bytes_of_the_general_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
