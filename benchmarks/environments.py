@@ -6,7 +6,7 @@ each. Each arm goes through curate, sft, profile, filter and rl as the pipeline 
 scored on the eval tasks of every world and on the suite outside. Finished arms are kept: a second call goes on.
 
 Run it from the project's folder: `python -m benchmarks.environments FOLDER [--seed 1]`. It prints a table in Markdown
-and leaves FOLDER/matrix.json. About 45 minutes on two cores.
+and leaves FOLDER/matrix.json. About 90 minutes on one core.
 """
 
 import argparse
