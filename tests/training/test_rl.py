@@ -33,13 +33,15 @@ SMALL = params(
     base={"vocab_size": 900, "hidden_size": 64, "layers": 2, "heads": 2, "head_dim": 32, "intermediate_size": 128},
     sft={"epochs": 8, "batch_size": 8, "eval_every": 1000},
     rollouts={"slots": 16},
-    reward={"weights": {"outcome": 0.5, "procedure": 0.3, "economy": 0.2}},
+    reward={"weights": {"outcome": 0.5, "procedure": 0.3, "quick": 0.2}},
     rl={
         "steps": 4, "groups": 3, "tries": 4, "updates": 2, "max_rounds": 2, "checkpoint_every": 1, "valid_every": 2,
         "valid_tries": 1,
     },
 )  # fmt: skip
 
+QUICK = {"name": "quick", "kind": "transcript", "max_turns": 5}
+"""All that so poor a model differs in from try to try."""
 WATCHER = {"name": "brief", "kind": "transcript", "max_turns": 3, "held_out": True}
 
 
@@ -52,7 +54,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_parquet(root / "data/rl_tasks.parquet", [task_to_row(task) | stats for task in train], RL_TASKS)
     write_parquet(root / "data/tasks/valid.parquet", map(task_to_row, valid), TASKS)
     with (root / "params.yaml").open("w") as stream:
-        YAML(typ="safe").dump(SMALL.model_dump(mode="json") | {"graders": [WATCHER]}, stream)
+        YAML(typ="safe").dump(SMALL.model_dump(mode="json") | {"graders": [QUICK, WATCHER]}, stream)
     imitate(root)
     return root
 
