@@ -35,11 +35,11 @@ def grade_procedure(calls: Sequence[CallKey], demands: Collection[Demand], decis
 
 
 def grade_economy(made: int, needed: int, refused: int = 0) -> Grade:
-    """Share of the calls made that were not wasted: 1 less the refused ones or those beyond `needed`, whichever are more.
+    """Share of the calls made that were not wasted: all but the refused or those beyond `needed`, whichever are more.
 
-    `refused` of the calls made were refused. Without any refused this is `needed / made`, at most 1: who leaves something
-    undone wastes nothing by that, it is for the other grades. Who makes no call at all where some are needed has saved
-    nothing either: 0.
+    `refused` of the calls made were refused. Without any refused this is `needed / made`, at most 1: who leaves
+    something undone wastes nothing by that, it is for the other grades. Who makes no call at all where some are needed
+    has saved nothing either: 0.
     """
     wasted = max(refused, made - needed, 0)
     value = (made - wasted) / made if made else float(needed == 0)

@@ -3,9 +3,9 @@
 All other text of an episode is merged across words, since it is the same everywhere. A question is not: where merges
 span a whole phrase, the same request in other words falls into tokens that training never showed. Here each word that
 questions use again and again is one token wherever it stands, and any other word is spelled letter by letter. Letters
-are trained by spelling words of a share of the questions, as BPE-dropout (arXiv 1910.13267) does with all text. Words of
-these questions also change places, as by the random swap of EDA (arXiv 1901.11196): ids then stand anywhere, and have to
-be found by what they are. Both is only done where valid asks in words that no demonstration has.
+are trained by spelling words of a share of the questions, as BPE-dropout (arXiv 1910.13267) does with all text. Words
+of these questions also change places, as by the random swap of EDA (arXiv 1901.11196): ids then stand anywhere, and
+have to be found by what they are. Both is only done where valid asks in words that no demonstration has.
 """
 
 import random
