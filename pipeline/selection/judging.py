@@ -36,21 +36,26 @@ def judge(groups: pl.DataFrame, filters: Sequence[Filter], keep_solved: float) -
     on their task_id alone.
     """
     narrow = groups.select(name for name in groups.columns if name in ASKED_ABOUT).with_row_index("place")
-    standing = narrow.with_columns(
-        pl.when(pl.col("graded") == 0).then(pl.lit(Reason.TOO_FEW_VALID.value)).alias("reason")
-    )
-    judged, counts = [], []
+    standing, silent = _parted(narrow, pl.when(pl.col("graded") == 0).then(pl.lit(Reason.TOO_FEW_VALID.value)))
+    judged, counts = [silent], []
     for one in filters:
-        judged.append(standing.filter(pl.col("reason").is_not_null()).select("place", "reason"))
-        standing = standing.filter(pl.col("reason").is_null())
         before = standing.height
-        standing = standing.with_columns(one.objection(standing).alias("reason"))
-        counts.append(Asked(before, before - standing["reason"].null_count()))
-    reasons = pl.concat([*judged, standing.select("place", "reason")]).sort("place")["reason"]
+        standing, dropped = _parted(standing, one.objection(standing))
+        judged.append(dropped)
+        counts.append(Asked(before, dropped.height))
+    passed = standing.select("place", pl.lit(None, pl.String).alias("reason"))
+    reasons = pl.concat([*judged, passed]).sort("place")["reason"]
     whole = _rescue(groups.with_columns(reasons), keep_solved)
     kept = pl.col("reason").is_in([reason.value for reason in KEPT])
     verdict = pl.when(kept).then(pl.lit("kept")).otherwise(pl.lit("dropped")).alias("verdict")
     return whole.select(*groups.columns, verdict, "reason"), counts
+
+
+def _parted(groups: pl.DataFrame, objection: pl.Expr) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The groups without an objection, and place and reason of the others."""
+    asked = groups.select("place", objection.alias("reason"))
+    passes = asked["reason"].is_null()
+    return groups.filter(passes), asked.filter(~passes)
 
 
 def _rescue(groups: pl.DataFrame, share: float) -> pl.DataFrame:

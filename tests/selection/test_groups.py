@@ -180,3 +180,33 @@ def test_rewards_are_those_of_the_graders(combine: str) -> None:
         known = [one for one in rewards(given[4 * place : 4 * place + 4], rule) if one is not None]
         assert found["valid"][place] == len(known)
         assert found["reward_mean"][place] == (pytest.approx(fmean(known), abs=1e-15) if known else None)
+
+
+def test_batches_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(4)
+    rows = [r for task in range(9) for r in group(f"t{task}", [draw.choice([0.0, 0.3, 1.0, None]) for _ in range(7)])]
+    draw.shuffle(rows)
+    whole = stats(rows)
+    monkeypatch.setattr("pipeline.selection.adding.BATCH", 5)
+    assert stats(rows).equals(whole)
+
+
+def test_large_groups_read_twice_lose_no_digit_either() -> None:
+    draw = random.Random(5)
+    rows = group("a", [draw.random() for _ in range(200)])
+    assert stats(rows + rows).equals(stats(rows))
+
+
+def test_rollouts_with_more_grades_further_down_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [*group("a", [1, 0]), *(row("b", n, grades(1, economy=n / 2)) for n in range(2))]
+    monkeypatch.setattr("pipeline.selection.adding.BATCH", 2)
+    assert [json.loads(text) for text in stats(rows)["grade_stds"]][1]["economy"] == 0.25
+
+
+def test_a_try_without_a_grade_that_others_have_earns_nothing_wherever_they_stand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [row("a", 0, grades(1)), *(row("a", n, grades(1, economy=0.5)) for n in (1, 2)), *group("b", [1, 1])]
+    monkeypatch.setattr("pipeline.selection.adding.BATCH", 1)
+    found = stats(rows, weighing(outcome=1, economy=1))
+    assert (found["valid"].to_list(), found["reward_mean"].to_list()) == ([2, 2], [0.75, 1.0])
