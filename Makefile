@@ -16,7 +16,7 @@ OPENENV := .venv-openenv/.stamp
 TORCH := $(shell grep '^torch==' requirements.lock)
 
 # Unit tests run in two processes, one a core. Only the first has to import torch and transformers.
-MODELS := $(addprefix tests/,environments rollouts stages tracking training)
+MODELS := $(addprefix tests/,environments rollouts stages task_commands tracking training)
 OTHERS := tests $(addprefix --ignore=,$(MODELS) tests/pipeline_runs)
 
 .PHONY: help demo test unit-models unit-others test-full lint ui lock clean
