@@ -26,7 +26,7 @@ from pipeline.traces.slots import Slots
 Result = tuple[Job, Iterator[tuple[Chunk, pa.Buffer]]]
 """A job, and its chunks with the text of their messages."""
 
-_WORTH = 64 << 20
+_WORTH = 16 << 20
 """Bytes from which starting processes pays."""
 _SPARE = 8
 """Slots beyond those of jobs under way: the row group that is being filled and the one before still refer to some."""
