@@ -25,7 +25,7 @@ from pipeline.traces.spans.tree import Span
 NAME = "langfuse"
 _TYPES = frozenset({"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING",
                     "GUARDRAIL"})  # fmt: skip
-_SOURCES = frozenset({"API", "EVAL", "ANNOTATION"})
+_SOURCES = ("API", "EVAL", "ANNOTATION")
 _LEFT_OUT = frozenset({"input", "output", "observations", "metadata", "id"})
 _PLUMBING = frozenset({"attributes", "resourceAttributes", "scope"})
 """What OpenTelemetry adds to metadata; the attributes repeat the messages."""

@@ -153,3 +153,8 @@ def test_a_chain_alone_is_no_conversation(tmp_path: Path) -> None:
     assert refused(read(tmp_path, lines(empty))) == [(1, None, "no_content")]
     whole = phoenix(0, None, "CHAIN", {"output.value": text({"messages": [SYSTEM, ASK, CALLS, DONE]})})
     assert len(only(read(tmp_path, lines(whole))).messages) == 4
+
+
+def test_a_kind_that_is_a_list_marks_nothing_and_breaks_nothing(tmp_path: Path) -> None:
+    spans = [one | {"kind": ["LLM"], "attributes": {}} for one in phoenix_spans()]
+    assert refused(read(tmp_path, lines(*spans)))

@@ -11,12 +11,13 @@ from pipeline.traces.parts import MEDIA, joined
 from pipeline.traces.reasons import Reason
 from pipeline.traces.spans.said import Call, Said
 
-_TEXTS = frozenset({"text", "input_text", "output_text", "text_delta", "refusal", "summary_text"})
-_THOUGHTS = frozenset({"reasoning", "thinking", "reasoning_content"})
-_CALLS = frozenset({"tool_call", "tool_use", "tool-call", "function_call", "server_tool_use", "server_tool_call"})
-_RESULTS = frozenset({"tool_call_response", "tool_result", "tool-result", "function_call_output",
-                      "server_tool_call_response"})  # fmt: skip
-_MEDIA = MEDIA | {"blob", "uri", "image-url", "audio_url", "video_url", "media"}
+_TEXTS = ("text", "input_text", "output_text", "text_delta", "refusal", "summary_text")
+_THOUGHTS = ("reasoning", "thinking", "reasoning_content")
+_CALLS = ("tool_call", "tool_use", "tool-call", "function_call", "server_tool_use", "server_tool_call")
+_RESULTS = (
+    "tool_call_response", "tool_result", "tool-result", "function_call_output", "server_tool_call_response",
+)  # fmt: skip
+_MEDIA = (*MEDIA, "blob", "uri", "image-url", "audio_url", "video_url", "media")
 _KEYED = {"functionCall": "call", "function_call": "call", "functionResponse": "result",
           "function_response": "result", "inlineData": "media", "inline_data": "media", "fileData": "media",
           "file_data": "media", "message_content": "nested"}  # fmt: skip

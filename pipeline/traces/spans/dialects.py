@@ -21,9 +21,9 @@ _ROLES: dict[str, Role] = {
     "aimessagechunk": "assistant",
     "tool": "tool", "function": "tool", "toolmessage": "tool", "functionmessage": "tool", "toolmessagechunk": "tool",
 }  # fmt: skip
-_ITEMS = frozenset(
-    {"function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning"}
-)
+_ITEMS = (
+    "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output", "reasoning",
+)  # fmt: skip
 
 
 def messages_of(raw: Any, default: Role | None = None) -> list[Said]:

@@ -13,8 +13,8 @@ from pipeline.traces.spans.said import Call
 from pipeline.traces.spans.tree import Kind, Span, ToolUse
 
 _KINDS: dict[str, Kind] = {"LLM": "llm", "TOOL": "tool", "AGENT": "agent"}
-KINDS = frozenset({*_KINDS, "CHAIN", "RETRIEVER", "EMBEDDING", "RERANKER", "GUARDRAIL", "EVALUATOR", "PROMPT"})
-"""The kinds of span that the conventions have."""
+KINDS = (*_KINDS, "CHAIN", "RETRIEVER", "EMBEDDING", "RERANKER", "GUARDRAIL", "EVALUATOR", "PROMPT")
+"""The kinds of span that the conventions have; a tuple, since what a file says may be a list, which no set takes."""
 
 
 def marks(attributes: JsonObject) -> bool:
